@@ -9,6 +9,7 @@ namespace lathe {
 namespace {
 
 constexpr int64_t kFewestMasked = 5;  // Lanes of which the others are left out.
+constexpr int64_t kLeastUses = 16;    // Of an element, for which a copy of it pays.
 constexpr int64_t kMaskedBits = 512;  // Of a vector with lanes left out, in one register or several.
 
 }  // namespace
@@ -106,6 +107,54 @@ std::vector<size_t> VectorizableIters(const BlockNode& block, const Vectors& vec
   for (const std::vector<size_t>* more : {&others, &apart})
     with_unit_writes.insert(with_unit_writes.end(), more->begin(), more->end());
   return with_unit_writes;
+}
+
+namespace {
+
+// How often an element of the read is used: iterations of the data-parallel iters that do not move it.
+int64_t UsesOf(const BlockNode& block, const BufferRegion& read) {
+  int64_t uses = 1;
+  for (const IterVar& iter : block.iter_vars) {
+    const bool moves = std::any_of(read.region.begin(), read.region.end(),
+                                   [&](const Range& range) { return UsesVar(range.min, iter.var.get()); });
+    if (iter.kind == IterKind::kSpatial && !moves) uses *= ExtentOf(iter);
+  }
+  return uses;
+}
+
+// The dimension that the iter alone indexes; nullopt where it stands in another index as well.
+std::optional<size_t> DimOfIter(const BufferRegion& read, const Var& iter) {
+  std::optional<size_t> found;
+  for (size_t dim = 0; dim < read.region.size(); ++dim) {
+    if (!UsesVar(read.region[dim].min, iter.get())) continue;
+    if (found || !read.region[dim].min.same_as(iter)) return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+int64_t BytesOf(const Buffer& buffer) {
+  const std::optional<std::vector<int64_t>> shape = ConstantShape(buffer->shape);
+  int64_t bytes = shape ? std::max(1, buffer->dtype.bits / 8) : 0;
+  for (size_t i = 0; shape && i < shape->size(); ++i) bytes *= (*shape)[i];
+  return bytes;
+}
+
+}  // namespace
+
+std::optional<std::vector<PackedRead>> ReadsToPack(const BlockNode& block, size_t iter, int64_t lanes,
+                                                   int64_t many_bytes) {
+  std::vector<PackedRead> packed;
+  for (size_t i = 0; i < block.reads.size(); ++i) {
+    const BufferRegion& read = block.reads[i];
+    const Stride stride = StrideOf(block, read, iter, lanes);
+    const std::optional<size_t> dim = DimOfIter(read, block.iter_vars[iter].var);
+    const bool pays = dim && UsesOf(block, read) >= kLeastUses;
+    if (stride == Stride::kOther && !pays) return std::nullopt;
+    const bool has_far_rows = stride == Stride::kOne && BytesOf(read.buffer) >= many_bytes;
+    if (stride == Stride::kOther || (has_far_rows && pays)) packed.push_back({i, *dim});
+  }
+  return packed;
 }
 
 int64_t ChooseLanes(int64_t extent, const Vectors& vectors) {

@@ -43,6 +43,17 @@ Vectors VectorsFor(const BlockNode& block, const Target& target);
 // those with lanes apart last.
 std::vector<size_t> VectorizableIters(const BlockNode& block, const Vectors& vectors);
 
+// A read that is worth a copy in which its lanes are neighbours: position among the block's reads, and the dimension of
+// its buffer that they run along.
+struct PackedRead {
+  size_t read = 0, lane_dim = 0;
+};
+// What to copy so that the block can be computed by `lanes` neighbours along the iter: reads whose lanes are far apart
+// (a product with the transposed), which must be used often enough to pay for it, and those of at least `many_bytes`
+// whose rows lie far apart. nullopt: copies do not help. Empty: there is no need.
+std::optional<std::vector<PackedRead>> ReadsToPack(const BlockNode& block, size_t iter, int64_t lanes,
+                                                   int64_t many_bytes);
+
 // The largest lane count that divides `extent`: `vectors.lanes`, or a smaller power of two, at least 4. Else all lanes,
 // guarded, where the extent is larger; or more lanes than the extent, where one vector does it all (14 of 16): which
 // are left out is known then. Of several vectors it is not, which costs more than they save. 1: none.

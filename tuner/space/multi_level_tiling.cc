@@ -15,6 +15,7 @@
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/sampling.h"
 #include "compiler/schedule/split.h"
+#include "compiler/schedule/transform_layout.h"
 #include "support/status_macros.h"
 #include "tuner/space/block_pattern.h"
 #include "tuner/space/elementwise.h"
@@ -139,6 +140,23 @@ Status ScheduleWriteBack(Schedule& schedule, BlockRV write_back, LoopRV at, size
 
 }  // namespace
 
+namespace {
+
+// A copy of what the block reads, whose last dimension lanes run along.
+StatusOr<BlockRV> Pack(Schedule& schedule, BlockRV block, const PackedRead& packed) {
+  ASSIGN_OR_RETURN(const BlockRV copy, CacheRead(schedule, block, static_cast<int>(packed.read), "global"));
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(copy));
+  const size_t ndim = schedule.BlockOf(row).writes[0].buffer->shape.size();
+  if (packed.lane_dim + 1 == ndim) return copy;
+  IndexMap map = IndexMap::Identity(ndim);
+  std::rotate(map.final_indices.begin() + static_cast<std::ptrdiff_t>(packed.lane_dim),
+              map.final_indices.begin() + static_cast<std::ptrdiff_t>(packed.lane_dim) + 1, map.final_indices.end());
+  RETURN_IF_ERROR(TransformLayout(schedule, copy, 0, BufferSide::kWrite, map));
+  return copy;
+}
+
+}  // namespace
+
 Status TileReduction(Schedule& schedule, const std::string& name, const Target& target, const TilingOptions& options) {
   ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
   ASSIGN_OR_RETURN(const int first_row, schedule.RowOf(block));
@@ -146,6 +164,11 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   std::vector<std::string> producers;
   for (int row : ProducersOf(schedule, first_row)) producers.push_back(schedule.BlockOf(row).name);
 
+  std::vector<BlockRV> copies;
+  for (const PackedRead& packed : options.packed) {
+    ASSIGN_OR_RETURN(const BlockRV copy, Pack(schedule, block, packed));
+    copies.push_back(copy);
+  }
   ASSIGN_OR_RETURN(const BlockRV write_back, AddWriteBack(schedule, block));
   ASSIGN_OR_RETURN(Levels levels, TileAxes(schedule, block, options.vector_iter, options.lanes));
   std::vector<LoopRV> order =
@@ -177,6 +200,10 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
     } else {
       RETURN_IF_ERROR(ScheduleElementwise(schedule, producer, target));
     }
+  }
+  for (const BlockRV copy : copies) {
+    RETURN_IF_ERROR(ComputeAt(schedule, copy, outer));
+    RETURN_IF_ERROR(VectorizeInnermost(schedule, copy, target));
   }
   RETURN_IF_ERROR(Parallel(schedule, outer));
   // Last: the update alone is no reduction block any more.

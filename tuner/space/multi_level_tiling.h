@@ -3,13 +3,15 @@
 
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
+#include "tuner/space/block_pattern.h"
 
 namespace lathe {
 
 struct TilingOptions {
-  size_t vector_iter = 0;        // Position of the iter var that becomes vector lanes (VectorizableIters).
-  int64_t lanes = 1;             // Of it.
-  bool inputs_at_outer = false;  // Producers (padding) are computed per outer tile instead of beforehand.
+  size_t vector_iter = 0;          // Position of the iter var that becomes vector lanes (VectorizableIters).
+  int64_t lanes = 1;               // Of it.
+  bool inputs_at_outer = false;    // Producers (padding) are computed per outer tile instead of beforehand.
+  std::vector<PackedRead> packed;  // Copied per outer tile, before it.
 };
 
 // Tiles block `name` of the root scope:

@@ -31,10 +31,42 @@ bool IsPlain(const Schedule& schedule, int row) {
          schedule.ChildBlocksOf(row).empty() && !schedule.LoopsOf(row).empty();
 }
 
+// What to copy where the iter has lanes; nullopt: nothing, or what another block makes.
+std::optional<std::vector<PackedRead>> CopiesFor(const Schedule& schedule, int row, size_t iter, int64_t lanes,
+                                                 const Target& target) {
+  const int64_t many_bytes = target.cache_sizes().l2_bytes / 2;  // Rows of it lie on many pages.
+  auto packed = ReadsToPack(schedule.BlockOf(row), iter, lanes, many_bytes);
+  return packed && !packed->empty() && ProducersOf(schedule, row).empty() ? packed : std::nullopt;
+}
+
+// Iters with neighbouring writes that can have lanes once something is copied, as the columns of a product with the
+// transposed.
+std::vector<size_t> PackableIters(const Schedule& schedule, int row, const Target& target) {
+  const BlockNode& block = schedule.BlockOf(row);
+  const Vectors vectors = VectorsFor(block, target);
+  const std::vector<size_t> without = VectorizableIters(block, vectors);
+  std::vector<size_t> iters;
+  for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+    const bool is_known = std::find(without.begin(), without.end(), i) != without.end();
+    const int64_t lanes = ChooseLanes(ExtentOf(block.iter_vars[i]), vectors);
+    if (block.iter_vars[i].kind != IterKind::kSpatial || is_known || lanes == 1) continue;
+    if (StrideOf(block, block.writes[0], i, lanes) == Stride::kOne && CopiesFor(schedule, row, i, lanes, target))
+      iters.push_back(i);
+  }
+  return iters;
+}
+
 bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
   const BlockNode& block = schedule.BlockOf(row);
   return schedule.FindBlock(block.name) == row && block.init && IsPlain(schedule, row) && HasDataReuse(block) &&
          !VectorizableIters(block, VectorsFor(block, target)).empty();
+}
+
+bool CanBeAnchor(const Schedule& schedule, int row, const Target& target) {
+  const BlockNode& block = schedule.BlockOf(row);
+  const bool is_tileable =
+      schedule.FindBlock(block.name) == row && block.init && IsPlain(schedule, row) && HasDataReuse(block);
+  return is_tileable && (IsAnchor(schedule, row, target) || !PackableIters(schedule, row, target).empty());
 }
 
 // By rows, where no block is better tiled; nullopt: it is no function of rows.
@@ -95,7 +127,7 @@ class PostOrderApply : public SpaceGenerator {
     std::optional<std::string> anchor;
     int64_t most = 0;
     for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
-      if (!IsAnchor(schedule, row, target)) continue;
+      if (!CanBeAnchor(schedule, row, target)) continue;
       int64_t iterations = 1;
       for (const IterVar& iter : schedule.BlockOf(row).iter_vars) iterations *= ExtentOf(iter);
       if (iterations > most) {
@@ -126,7 +158,13 @@ class PostOrderApply : public SpaceGenerator {
       for (const int64_t lanes : LanesOfTile(block, iter, vectors)) {
         tilings.push_back({iter, lanes, false});
         if (!ProducersOf(schedule, row).empty()) tilings.push_back({iter, lanes, true});
+        if (auto packed = CopiesFor(schedule, row, iter, lanes, target))
+          tilings.push_back({iter, lanes, false, *packed});
       }
+    }
+    for (size_t iter : PackableIters(schedule, row, target)) {
+      const int64_t lanes = ChooseLanes(ExtentOf(block.iter_vars[iter]), vectors);
+      tilings.push_back({iter, lanes, false, *CopiesFor(schedule, row, iter, lanes, target)});
     }
     return tilings;
   }

@@ -92,7 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(SpaceCase{"MatmulRelu", kMatmulRelu, true}, SpaceCase{"ConvBiasAddRelu", kConvBiasAddRelu, true},
                     SpaceCase{"MaxPool", kMaxPool, true}, SpaceCase{"Elementwise", kElementwise, false},
                     SpaceCase{"RowSums", kRowSums, true}, SpaceCase{"MatrixTimesVector", kMatrixTimesVector, true},
-                    SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"Depthwise14", kDepthwise14, true}),
+                    SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"Depthwise14", kDepthwise14, true},
+                    SpaceCase{"ProductWithTransposed", kProductWithTransposed, true}),
     [](const auto& info) { return info.param.name; });
 
 // Rows of 14 elements in vectors of 16 lanes: the tile's rows are as long as a vector is.
@@ -173,6 +174,64 @@ TEST(Tiles, MayBeAsWideAsARegisterWhereWholeVectorsAreNot) {
   EXPECT_THAT(task.sketches[0].trace.ToPython(), HasSubstr("[None, 4]"));
   EXPECT_THAT(task.sketches[1].trace.ToPython(), HasSubstr("[None, 16]"));
 }
+
+// The lanes of the second factor are rows apart: a copy of it, made per outer tile, has them side by side.
+TEST(Tiles, MayReadACopyWhoseLanesAreNeighbours) {
+  const TuneTask task = TaskOf(kProductWithTransposed);
+  const std::string trace = task.sketches.at(0).trace.ToPython();
+  EXPECT_THAT(trace, HasSubstr("sch.cache_read(block=b0, read_buffer_index=1, storage_scope=\"global\")"));
+  EXPECT_THAT(trace, HasSubstr("sch.transform_layout("));
+  int checked = 0;
+  for (int seed = 0; seed < PropertyRuns(12, 3); ++seed) {
+    const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, task.sketches[0].trace, seed);
+    if (!candidate.ok()) continue;
+    ExpectSameBits(task.func, candidate->func);
+    ++checked;
+  }
+  EXPECT_GT(checked, 0);
+}
+
+struct PackCase {
+  const char* name;
+  const char *a, *b;  // Reads, of 64 rows of A by `columns` of B and 64 steps.
+  int64_t columns;
+  std::vector<std::pair<size_t, size_t>> expected;  // Read and dimension of its lanes.
+  bool helps = true;
+};
+class ReadsToPackTest : public testing::TestWithParam<PackCase> {};
+TEST_P(ReadsToPackTest, NamesWhatIsFarApartAndUsedOften) {
+  const PackCase& c = GetParam();
+  const std::string n = std::to_string(c.columns);
+  const PrimFunc func =
+      Parse((R"(
+@T.prim_func
+def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, )" +
+             n + R"(), "float32"), D: T.Buffer(()" + n + R"(, 64), "float32"), Y: T.Buffer((64, )" + n +
+             R"(), "float32")):
+    for i, j, k in T.grid(64, )" +
+             n + R"(, 64):
+        with T.block("sum"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = T.float32(0)
+            Y[vi, vj] = Y[vi, vj] + )" +
+             c.a + " * " + c.b + "\n")
+                .c_str());
+  const Schedule schedule = *Schedule::Create(func);
+  const auto packed = ReadsToPack(schedule.BlockOf(schedule.FindBlock("sum")), /*iter=*/1, /*lanes=*/16, 256 << 10);
+  ASSERT_EQ(packed.has_value(), c.helps);
+  std::vector<std::pair<size_t, size_t>> found;
+  if (packed)
+    for (const PackedRead& read : *packed) found.emplace_back(read.read, read.lane_dim);
+  EXPECT_EQ(found, c.expected);
+}
+INSTANTIATE_TEST_SUITE_P(Reads, ReadsToPackTest,
+                         testing::Values(PackCase{"Transposed", "A[vi, vk]", "D[vj, vk]", 64, {{1, 0}}},
+                                         PackCase{"SmallRows", "A[vi, vk]", "B[vk, vj]", 64, {}},
+                                         PackCase{"LargeRows", "A[vi, vk]", "B[vk, vj]", 1024, {{1, 1}}},
+                                         PackCase{"UsedOnce", "A[vi, vk]", "B[vi, vj]", 1024, {}},
+                                         PackCase{"Window", "A[vi, vk]", "D[vj // 2, vk]", 64, {}, false}),
+                         [](const auto& info) { return info.param.name; });
 
 class RowsTest : public testing::TestWithParam<SpaceCase> {};
 

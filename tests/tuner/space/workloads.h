@@ -77,6 +77,17 @@ def main(A: T.Buffer((8, 16, 16), "float32"), W: T.Buffer((8, 3, 3), "float32"),
             Y[vc, vy, vx] = Y[vc, vy, vx] + A[vc, vy + vi, vx + vj] * W[vc, vi, vj]
 )";
 
+inline constexpr char kProductWithTransposed[] = R"(
+@T.prim_func
+def main(A: T.Buffer((20, 24), "float32"), B: T.Buffer((32, 24), "float32"), C: T.Buffer((20, 32), "float32")):
+    for i, j, k in T.grid(20, 32, 24):
+        with T.block("matmul"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vj, vk]
+)";
+
 inline constexpr char kElementwise[] = R"(
 @T.prim_func
 def main(A: T.Buffer((3, 5, 40), "float32"), B: T.Buffer((3, 5, 40), "float32")):
