@@ -122,12 +122,12 @@ int64_t UsesOf(const BlockNode& block, const BufferRegion& read) {
   return uses;
 }
 
-// The dimension that the iter alone indexes; nullopt where it stands in another index as well.
+// The one dimension in whose index the iter stands; nullopt where it stands in several.
 std::optional<size_t> DimOfIter(const BufferRegion& read, const Var& iter) {
   std::optional<size_t> found;
   for (size_t dim = 0; dim < read.region.size(); ++dim) {
     if (!UsesVar(read.region[dim].min, iter.get())) continue;
-    if (found || !read.region[dim].min.same_as(iter)) return std::nullopt;
+    if (found) return std::nullopt;
     found = dim;
   }
   return found;
@@ -147,12 +147,16 @@ std::optional<std::vector<PackedRead>> ReadsToPack(const BlockNode& block, size_
   std::vector<PackedRead> packed;
   for (size_t i = 0; i < block.reads.size(); ++i) {
     const BufferRegion& read = block.reads[i];
+    const Var& var = block.iter_vars[iter].var;
     const Stride stride = StrideOf(block, read, iter, lanes);
-    const std::optional<size_t> dim = DimOfIter(read, block.iter_vars[iter].var);
+    const std::optional<size_t> dim = DimOfIter(read, var);
     const bool pays = dim && UsesOf(block, read) >= kLeastUses;
-    if (stride == Stride::kOther && !pays) return std::nullopt;
+    const bool is_alone = pays && read.region[*dim].min.same_as(var);
+    if (stride == Stride::kOther && !is_alone) return std::nullopt;
     const bool has_far_rows = stride == Stride::kOne && BytesOf(read.buffer) >= many_bytes;
-    if (stride == Stride::kOther || (has_far_rows && pays)) packed.push_back({i, *dim});
+    if (stride == Stride::kOther || (has_far_rows && is_alone)) packed.push_back({i, *dim});
+    if (stride == Stride::kShort && pays && *dim + 1 == read.region.size())
+      packed.push_back({i, *dim, *OffsetOfLane(block, read, iter, 1)});
   }
   return packed;
 }

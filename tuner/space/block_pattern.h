@@ -43,14 +43,16 @@ Vectors VectorsFor(const BlockNode& block, const Target& target);
 // those with lanes apart last.
 std::vector<size_t> VectorizableIters(const BlockNode& block, const Vectors& vectors);
 
-// A read that is worth a copy in which its lanes are neighbours: position among the block's reads, and the dimension of
-// its buffer that they run along.
+// A read that is worth a layout in which its lanes are neighbours: position among the block's reads, the dimension of
+// its buffer that they run along, and how many elements they are apart there.
 struct PackedRead {
   size_t read = 0, lane_dim = 0;
+  int64_t apart = 1;
 };
-// What to copy so that the block can be computed by `lanes` neighbours along the iter: reads whose lanes are far apart
-// (a product with the transposed), which must be used often enough to pay for it, and those of at least `many_bytes`
-// whose rows lie far apart. nullopt: copies do not help. Empty: there is no need.
+// What to lay out anew so that the block can be computed by `lanes` neighbours along the iter: reads whose lanes are
+// far apart (a product with the transposed), which must be used often enough to pay for it; those whose lanes are a few
+// elements apart (stride 2); and those of at least `many_bytes` whose rows lie far apart. nullopt: no layout helps.
+// Empty: there is no need.
 std::optional<std::vector<PackedRead>> ReadsToPack(const BlockNode& block, size_t iter, int64_t lanes,
                                                    int64_t many_bytes);
 

@@ -142,17 +142,45 @@ Status ScheduleWriteBack(Schedule& schedule, BlockRV write_back, LoopRV at, size
 
 namespace {
 
-// A copy of what the block reads, whose last dimension lanes run along.
-StatusOr<BlockRV> Pack(Schedule& schedule, BlockRV block, const PackedRead& packed) {
-  ASSIGN_OR_RETURN(const BlockRV copy, CacheRead(schedule, block, static_cast<int>(packed.read), "global"));
-  ASSIGN_OR_RETURN(const int row, schedule.RowOf(copy));
-  const size_t ndim = schedule.BlockOf(row).writes[0].buffer->shape.size();
-  if (packed.lane_dim + 1 == ndim) return copy;
+// Lanes last: (a, lane, b) -> (a, b, lane); of lanes that are two apart (a, lane) -> (a, lane % 2, lane // 2).
+IndexMap LanesLast(size_t ndim, const PackedRead& packed) {
   IndexMap map = IndexMap::Identity(ndim);
-  std::rotate(map.final_indices.begin() + static_cast<std::ptrdiff_t>(packed.lane_dim),
-              map.final_indices.begin() + static_cast<std::ptrdiff_t>(packed.lane_dim) + 1, map.final_indices.end());
-  RETURN_IF_ERROR(TransformLayout(schedule, copy, 0, BufferSide::kWrite, map));
-  return copy;
+  const Expr lane = map.final_indices[packed.lane_dim], apart = IntConst(lane.dtype(), packed.apart);
+  map.final_indices.erase(map.final_indices.begin() + static_cast<std::ptrdiff_t>(packed.lane_dim));
+  if (packed.apart > 1) map.final_indices.push_back(FloorMod(lane, apart));
+  map.final_indices.push_back(packed.apart > 1 ? FloorDiv(lane, apart) : lane);
+  return map;
+}
+
+// What fills the last row where lanes apart do not divide it: nobody reads it.
+IndexMap Zero(size_t ndim, DataType type) {
+  IndexMap zero = IndexMap::Identity(ndim);
+  zero.final_indices = {type.is_float() ? FloatConst(type, 0) : IntConst(type, 0)};
+  return zero;
+}
+
+// Lays out what the block reads. The new block that makes a copy; nullopt: `producers` have one that makes it anyway.
+StatusOr<std::optional<BlockRV>> Pack(Schedule& schedule, BlockRV block, const PackedRead& packed,
+                                      const std::vector<std::string>& producers) {
+  ASSIGN_OR_RETURN(const int reader, schedule.RowOf(block));
+  const Buffer buffer = schedule.BlockOf(reader).reads[packed.read].buffer;
+  std::optional<BlockRV> maker;
+  for (const std::string& name : producers) {
+    if (!schedule.BlockOf(schedule.FindBlock(name)).writes[0].buffer.same_as(buffer)) continue;
+    ASSIGN_OR_RETURN(maker, GetBlock(schedule, name, schedule.func().name));
+  }
+  const bool is_copy = !maker;
+  if (is_copy) {
+    ASSIGN_OR_RETURN(maker, CacheRead(schedule, block, static_cast<int>(packed.read), "global"));
+  }
+  const size_t ndim = buffer->shape.size();
+  if (packed.lane_dim + 1 < ndim || packed.apart > 1) {
+    const int64_t* extent = AsIntConst(buffer->shape[packed.lane_dim]);
+    const bool fills = extent != nullptr && *extent % packed.apart == 0;
+    const std::optional<IndexMap> padding = fills ? std::nullopt : std::optional(Zero(ndim + 1, buffer->dtype));
+    RETURN_IF_ERROR(TransformLayout(schedule, *maker, 0, BufferSide::kWrite, LanesLast(ndim, packed), padding));
+  }
+  return is_copy ? maker : std::nullopt;
 }
 
 }  // namespace
@@ -166,8 +194,8 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
 
   std::vector<BlockRV> copies;
   for (const PackedRead& packed : options.packed) {
-    ASSIGN_OR_RETURN(const BlockRV copy, Pack(schedule, block, packed));
-    copies.push_back(copy);
+    ASSIGN_OR_RETURN(const std::optional<BlockRV> copy, Pack(schedule, block, packed, producers));
+    if (copy) copies.push_back(*copy);
   }
   ASSIGN_OR_RETURN(const BlockRV write_back, AddWriteBack(schedule, block));
   ASSIGN_OR_RETURN(Levels levels, TileAxes(schedule, block, options.vector_iter, options.lanes));

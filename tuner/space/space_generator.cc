@@ -31,15 +31,24 @@ bool IsPlain(const Schedule& schedule, int row) {
          schedule.ChildBlocksOf(row).empty() && !schedule.LoopsOf(row).empty();
 }
 
-// What to copy where the iter has lanes; nullopt: nothing, or what another block makes.
-std::optional<std::vector<PackedRead>> CopiesFor(const Schedule& schedule, int row, size_t iter, int64_t lanes,
-                                                 const Target& target) {
+// What to lay out anew where the iter has lanes; nullopt: nothing.
+std::optional<std::vector<PackedRead>> LayoutsFor(const Schedule& schedule, int row, size_t iter, int64_t lanes,
+                                                  const Target& target) {
   const int64_t many_bytes = target.cache_sizes().l2_bytes / 2;  // Rows of it lie on many pages.
-  auto packed = ReadsToPack(schedule.BlockOf(row), iter, lanes, many_bytes);
-  return packed && !packed->empty() && ProducersOf(schedule, row).empty() ? packed : std::nullopt;
+  const BlockNode& block = schedule.BlockOf(row);
+  auto packed = ReadsToPack(block, iter, lanes, many_bytes);
+  const std::vector<int> producers = ProducersOf(schedule, row);
+  const auto is_made_so = [&](const PackedRead& read) {
+    const Buffer& buffer = block.reads[read.read].buffer;
+    return read.apart == 1 && read.lane_dim + 1 == buffer->shape.size() &&
+           std::any_of(producers.begin(), producers.end(),
+                       [&](int producer) { return schedule.BlockOf(producer).writes[0].buffer.same_as(buffer); });
+  };
+  if (packed) std::erase_if(*packed, is_made_so);
+  return packed && !packed->empty() ? packed : std::nullopt;
 }
 
-// Iters with neighbouring writes that can have lanes once something is copied, as the columns of a product with the
+// Iters with neighbouring writes that can have lanes by another layout, as the columns of a product with the
 // transposed.
 std::vector<size_t> PackableIters(const Schedule& schedule, int row, const Target& target) {
   const BlockNode& block = schedule.BlockOf(row);
@@ -50,7 +59,7 @@ std::vector<size_t> PackableIters(const Schedule& schedule, int row, const Targe
     const bool is_known = std::find(without.begin(), without.end(), i) != without.end();
     const int64_t lanes = ChooseLanes(ExtentOf(block.iter_vars[i]), vectors);
     if (block.iter_vars[i].kind != IterKind::kSpatial || is_known || lanes == 1) continue;
-    if (StrideOf(block, block.writes[0], i, lanes) == Stride::kOne && CopiesFor(schedule, row, i, lanes, target))
+    if (StrideOf(block, block.writes[0], i, lanes) == Stride::kOne && LayoutsFor(schedule, row, i, lanes, target))
       iters.push_back(i);
   }
   return iters;
@@ -138,15 +147,17 @@ class PostOrderApply : public SpaceGenerator {
     return anchor;
   }
   // Whole vectors; and as long as a register is, the last one with lanes left out, where no whole one is as long (28
-  // elements: 4 lanes divide them, two vectors of 16 hold them). Which lanes those are is not always known when code is
-  // generated, and lanes apart would be gathered then.
-  static std::vector<int64_t> LanesOfTile(const BlockNode& block, size_t iter, const Vectors& vectors) {
-    const int64_t extent = ExtentOf(block.iter_vars[iter]), lanes = ChooseLanes(extent, vectors);
-    const bool is_apart = std::any_of(block.reads.begin(), block.reads.end(), [&](const BufferRegion& read) {
-      return StrideOf(block, read, iter, lanes) == Stride::kShort;
-    });
-    if (lanes >= vectors.lanes || extent <= vectors.masked_lanes || is_apart) return {lanes};
+  // elements: 4 lanes divide them, two vectors of 16 hold them).
+  static std::vector<int64_t> LanesOfTile(int64_t extent, const Vectors& vectors) {
+    const int64_t lanes = ChooseLanes(extent, vectors);
+    if (lanes >= vectors.lanes || extent <= vectors.masked_lanes) return {lanes};
     return {lanes, vectors.lanes};
+  }
+  // Which lanes are left out is not always known when code is generated; those that are apart would be gathered then.
+  static bool IsGathered(const BlockNode& block, size_t iter, int64_t lanes) {
+    return ExtentOf(block.iter_vars[iter]) % lanes != 0 &&
+           std::any_of(block.reads.begin(), block.reads.end(),
+                       [&](const BufferRegion& read) { return StrideOf(block, read, iter, lanes) == Stride::kShort; });
   }
   static std::vector<TilingOptions> TilingsOf(const Schedule& schedule, const std::string& anchor,
                                               const Target& target) {
@@ -155,16 +166,17 @@ class PostOrderApply : public SpaceGenerator {
     const Vectors vectors = VectorsFor(block, target);
     std::vector<TilingOptions> tilings;
     for (size_t iter : VectorizableIters(block, vectors)) {
-      for (const int64_t lanes : LanesOfTile(block, iter, vectors)) {
+      for (const int64_t lanes : LanesOfTile(ExtentOf(block.iter_vars[iter]), vectors)) {
+        const auto packed = LayoutsFor(schedule, row, iter, lanes, target);
+        if (packed) tilings.push_back({iter, lanes, false, *packed});
+        if (packed && IsGathered(block, iter, lanes)) continue;
         tilings.push_back({iter, lanes, false});
         if (!ProducersOf(schedule, row).empty()) tilings.push_back({iter, lanes, true});
-        if (auto packed = CopiesFor(schedule, row, iter, lanes, target))
-          tilings.push_back({iter, lanes, false, *packed});
       }
     }
     for (size_t iter : PackableIters(schedule, row, target)) {
       const int64_t lanes = ChooseLanes(ExtentOf(block.iter_vars[iter]), vectors);
-      tilings.push_back({iter, lanes, false, *CopiesFor(schedule, row, iter, lanes, target)});
+      tilings.push_back({iter, lanes, false, *LayoutsFor(schedule, row, iter, lanes, target)});
     }
     return tilings;
   }

@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <array>
+
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
 #include "tests/compiler/schedule/soundness.h"
@@ -191,11 +193,50 @@ TEST(Tiles, MayReadACopyWhoseLanesAreNeighbours) {
   EXPECT_GT(checked, 0);
 }
 
+// A convolution of stride 2: the padded rows, or a copy where there is no padding, are laid out as their even and their
+// odd elements; 29 of them leave a gap.
+TEST(Tiles, MayReadRowsWhoseLanesAreApartByHalves) {
+  for (const bool is_padded : {true, false}) {
+    std::string text = R"(
+@T.prim_func
+def main(A: T.Buffer((3, 29, 29), "float32"), W: T.Buffer((16, 3, 3, 3), "float32"), Y: T.Buffer((16, 14, 14), "float32")):
+    P = T.alloc_buffer((3, 29, 29), "float32")
+    for c, y, x in T.grid(3, 29, 29):
+        with T.block("pad"):
+            vc, vy, vx = T.axis.remap("SSS", [c, y, x])
+            P[vc, vy, vx] = T.if_then_else(1 <= vy and 1 <= vx, A[vc, vy - 1, vx - 1], T.float32(0))
+    for f, y, x, c, i, j in T.grid(16, 14, 14, 3, 3, 3):
+        with T.block("conv"):
+            vf, vy, vx, vc, vi, vj = T.axis.remap("SSSRRR", [f, y, x, c, i, j])
+            with T.init():
+                Y[vf, vy, vx] = T.float32(0)
+            Y[vf, vy, vx] = Y[vf, vy, vx] + P[vc, vy * 2 + vi, vx * 2 + vj] * W[vf, vc, vi, vj]
+)";
+    if (!is_padded) {
+      text.erase(text.find("    P ="), text.find("    for f") - text.find("    P ="));
+      text.replace(text.find("P[vc"), 1, "A");
+    }
+    const TuneTask task = TaskOf(text.c_str());
+    const std::string trace = task.sketches.at(0).trace.ToPython();
+    EXPECT_THAT(trace, HasSubstr("transform_layout"));
+    EXPECT_EQ(trace.find("cache_read") == std::string::npos, is_padded);
+    int checked = 0;
+    for (int seed = 0; seed < PropertyRuns(8, 3); ++seed) {
+      const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, task.sketches[0].trace, seed);
+      if (!candidate.ok()) continue;
+      EXPECT_THAT(Print(candidate->func), HasSubstr("// 2"));
+      ExpectSameBits(task.func, candidate->func);
+      ++checked;
+    }
+    EXPECT_GT(checked, 0);
+  }
+}
+
 struct PackCase {
   const char* name;
   const char *a, *b;  // Reads, of 64 rows of A by `columns` of B and 64 steps.
   int64_t columns;
-  std::vector<std::pair<size_t, size_t>> expected;  // Read and dimension of its lanes.
+  std::vector<std::array<int64_t, 3>> expected;  // Read, dimension of its lanes, how far they are apart.
   bool helps = true;
 };
 class ReadsToPackTest : public testing::TestWithParam<PackCase> {};
@@ -220,16 +261,19 @@ def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, )" +
   const Schedule schedule = *Schedule::Create(func);
   const auto packed = ReadsToPack(schedule.BlockOf(schedule.FindBlock("sum")), /*iter=*/1, /*lanes=*/16, 256 << 10);
   ASSERT_EQ(packed.has_value(), c.helps);
-  std::vector<std::pair<size_t, size_t>> found;
+  std::vector<std::array<int64_t, 3>> found;
   if (packed)
-    for (const PackedRead& read : *packed) found.emplace_back(read.read, read.lane_dim);
+    for (const auto& [read, dim, apart] : *packed)
+      found.push_back({static_cast<int64_t>(read), static_cast<int64_t>(dim), apart});
   EXPECT_EQ(found, c.expected);
 }
 INSTANTIATE_TEST_SUITE_P(Reads, ReadsToPackTest,
-                         testing::Values(PackCase{"Transposed", "A[vi, vk]", "D[vj, vk]", 64, {{1, 0}}},
+                         testing::Values(PackCase{"Transposed", "A[vi, vk]", "D[vj, vk]", 64, {{1, 0, 1}}},
                                          PackCase{"SmallRows", "A[vi, vk]", "B[vk, vj]", 64, {}},
-                                         PackCase{"LargeRows", "A[vi, vk]", "B[vk, vj]", 1024, {{1, 1}}},
+                                         PackCase{"LargeRows", "A[vi, vk]", "B[vk, vj]", 1024, {{1, 1, 1}}},
                                          PackCase{"UsedOnce", "A[vi, vk]", "B[vi, vj]", 1024, {}},
+                                         PackCase{"Apart", "A[vi, vk]", "B[vk, vj * 2 + 1]", 31, {{1, 1, 2}}},
+                                         PackCase{"ApartAndUsedOnce", "A[vi, vk]", "B[vi, vj * 2 + 1]", 31, {}},
                                          PackCase{"Window", "A[vi, vk]", "D[vj // 2, vk]", 64, {}, false}),
                          [](const auto& info) { return info.param.name; });
 
