@@ -18,6 +18,7 @@
 #include "support/status_macros.h"
 #include "tests/e2e/guest_kernel.h"
 #include "tuner/search/search_strategy.h"
+#include "tuner/search/untuned_schedule.h"
 
 namespace lathe {
 namespace {
@@ -70,9 +71,11 @@ void ExpectSameOnGuest(const PrimFunc& func, uint64_t seed, int& num_run) {
       worst = std::max(worst, std::isnan((*actual)[i]) ? INFINITY : std::abs((*actual)[i] - expected[i]));
     EXPECT_LE(worst, 1e-5 * largest) << func.name << ", " << what;
   };
-  const StatusOr<Schedule> untuned = DefaultSchedule(func, target);
-  ASSERT_TRUE(untuned.ok()) << untuned.status().ToString();
-  expect_same(untuned->func(), "default schedule");
+  for (const auto make : {DefaultSchedule, UntunedSchedule}) {
+    const StatusOr<Schedule> untuned = make(func, target);
+    ASSERT_TRUE(untuned.ok()) << untuned.status().ToString();
+    expect_same(untuned->func(), make == DefaultSchedule ? "default schedule" : "untuned schedule");
+  }
   TuneTask task{{}, func, target, {}, 0};
   const auto sketches = MakePostOrderApply()->Generate(func, target);
   ASSERT_TRUE(sketches.ok()) << sketches.status().ToString();
