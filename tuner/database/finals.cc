@@ -44,10 +44,22 @@ std::map<Digest, Candidate> CandidatesOf(std::span<const TuningRecord> records) 
   return candidates;
 }
 
+// Gives the last places to those of `others` whose candidates have none.
+void AddOthers(std::vector<const TuningRecord*> others, std::vector<const TuningRecord*>& chosen) {
+  std::erase_if(others, [&](const TuningRecord* other) {
+    return other == nullptr || std::any_of(chosen.begin(), chosen.end(), [&](const TuningRecord* record) {
+             return record->trace_digest == other->trace_digest;
+           });
+  });
+  chosen.resize(std::min(chosen.size(), kMostFinalists - others.size()));
+  chosen.insert(chosen.end(), others.begin(), others.end());
+}
+
 }  // namespace
 
 std::vector<TuningRecord> ChooseFinalists(std::span<const TuningRecord> history,
-                                          const std::optional<TuningRecord>& best) {
+                                          const std::optional<TuningRecord>& best,
+                                          const std::optional<Digest>& untuned) {
   const std::map<Digest, Candidate> candidates = CandidatesOf(history);
   std::vector<const TuningRecord*> chosen;
   const bool is_decided = best && best->final_round > 0;
@@ -59,15 +71,15 @@ std::vector<TuningRecord> ChooseFinalists(std::span<const TuningRecord> history,
   }
   if (chosen.empty()) return {};
   std::sort(chosen.begin(), chosen.end(), IsFaster);
+  const auto compared = std::find_if(chosen.begin(), chosen.end(),
+                                     [&](const TuningRecord* record) { return record->trace_digest == untuned; });
+  const TuningRecord* const also = compared == chosen.end() ? nullptr : *compared;
   const double reach = kScreeningSpread * chosen.front()->timings->ci_high_ns;
   std::erase_if(chosen, [&](const TuningRecord* record) { return record->timings->ci_low_ns > reach; });
   if (chosen.size() > kMostFinalists) chosen.resize(kMostFinalists);
+  const bool is_same = is_decided && also != nullptr && also->trace_digest == best->trace_digest;
+  AddOthers({is_decided ? &*best : nullptr, is_same ? nullptr : also}, chosen);
   if (is_decided) {
-    const auto is_best = [&](const TuningRecord* record) { return record->trace_digest == best->trace_digest; };
-    if (std::none_of(chosen.begin(), chosen.end(), is_best)) {
-      if (chosen.size() == kMostFinalists) chosen.pop_back();
-      chosen.push_back(&*best);
-    }
     const auto is_known = [](const TuningRecord* record) { return record->final_round > 0; };
     if (std::all_of(chosen.begin(), chosen.end(), is_known)) return {};
   }

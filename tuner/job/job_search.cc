@@ -184,6 +184,7 @@ class JobSearch::Impl {
     ASSIGN_OR_RETURN(task->untuned, UntunedCandidate(task->task));
     PreparedTask prepared{
         .untuned_trace = task->untuned->trace_digest, .flops = task->task.flops, .is_float32 = task->task.is_float32};
+    untuned_traces_[index] = prepared.untuned_trace;
     task->is_recalling = true;
     RETURN_IF_ERROR(Recall(row, *task, prepared));
     task->is_recalling = false;
@@ -219,6 +220,15 @@ class JobSearch::Impl {
     return measurement;
   }
 
+  // Also of a task whose search another process has ended.
+  std::optional<Digest> UntunedTrace(size_t index) {
+    const auto known = untuned_traces_.find(index);
+    if (known != untuned_traces_.end()) return known->second;
+    const StatusOr<TuneTask> task = LoadTuneTask(store_, rows_[index].key);
+    const StatusOr<MeasureCandidate> untuned = task.ok() ? UntunedCandidate(*task) : task.status();
+    return untuned.ok() ? std::optional(untuned->trace_digest) : std::nullopt;
+  }
+
   StatusOr<PreparedFinals> PrepareFinals(size_t index) {
     const TuningKey& key = rows_[index].key;
     PreparedFinals finals;
@@ -227,7 +237,8 @@ class JobSearch::Impl {
     if (finals.finalists.empty()) {
       ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store_.QueryBest(std::span(&key, 1)));
       const bool is_hit = best[0].lookup == Lookup::kHit;
-      for (const TuningRecord& record : lathe::ChooseFinalists(history, is_hit ? best[0].record : std::nullopt))
+      const std::optional<TuningRecord> decided = is_hit ? best[0].record : std::nullopt;
+      for (const TuningRecord& record : lathe::ChooseFinalists(history, decided, UntunedTrace(index)))
         finals.finalists.push_back({record.trace_digest, record.trace_json, record.seed, record.module_digest});
     }
     if (finals.finalists.empty()) return finals;
@@ -344,6 +355,7 @@ class JobSearch::Impl {
   QuietGate& gate_;
   const JobSearchHandlers handlers_;
   std::map<size_t, std::shared_ptr<Task>> tasks_;
+  std::map<size_t, Digest> untuned_traces_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> requests_;   // Guarded by mutex_.

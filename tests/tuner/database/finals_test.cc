@@ -23,9 +23,10 @@ TuningRecord Known(const std::string& name, double low, double high, int64_t fin
 }
 
 std::vector<std::string> Finalists(const std::vector<TuningRecord>& history,
-                                   const std::optional<TuningRecord>& best = std::nullopt) {
+                                   const std::optional<TuningRecord>& best = std::nullopt,
+                                   const std::string& untuned = "") {
   std::vector<std::string> names;
-  for (const TuningRecord& record : ChooseFinalists(history, best)) names.push_back(record.trace_json);
+  for (const TuningRecord& record : ChooseFinalists(history, best, Sha256(untuned))) names.push_back(record.trace_json);
   return names;
 }
 
@@ -43,6 +44,21 @@ TEST(ChooseFinalists, KnowsACandidateByItsBestScreeningOrItsFinal) {
   const std::vector<TuningRecord> lucky{Known("a", 80, 81), Known("a", 98, 99, 1), Known("a", 100, 101, 2),
                                         Known("a", 102, 103, 3), Known("b", 90, 91)};
   EXPECT_THAT(Finalists(lucky), ElementsAre("b"));
+}
+
+TEST(ChooseFinalists, GivesTheLastPlaceToTheUntunedSchedule) {
+  const TuningRecord untuned = Known("u", 300, 310);
+  EXPECT_THAT(Finalists({Known("a", 99, 101), untuned}, std::nullopt, "u"), ElementsAre("a", "u"));
+  EXPECT_THAT(Finalists({Known("a", 99, 101), Known("b", 99, 102), Known("c", 99, 103), Known("d", 99, 104), untuned},
+                        std::nullopt, "u"),
+              ElementsAre("a", "b", "c", "u"));
+  EXPECT_THAT(Finalists({Known("u", 99, 101), Known("b", 99, 102)}, std::nullopt, "u"), ElementsAre("u", "b"));
+  EXPECT_THAT(Finalists({Known("a", 99, 101), Known("u", 0, 0, 0, S::kCrash)}, std::nullopt, "u"), ElementsAre("a"));
+  const TuningRecord best = Known("a", 99, 101, 2), late = Known("u", 300, 310);
+  EXPECT_THAT(Finalists({untuned, best}, best, "u"), IsEmpty()) << "it was left out then";
+  EXPECT_THAT(Finalists({best, Known("b", 70, 71), Known("c", 70, 72), Known("d", 70, 73), Known("e", 70, 74), late},
+                        best, "u"),
+              ElementsAre("b", "c", "a", "u"));
 }
 
 TEST(ChooseFinalists, LeavesOutWhatFailed) {
