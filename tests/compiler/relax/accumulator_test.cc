@@ -13,18 +13,20 @@ using testing::Each;
 
 struct SumCase {
   const char* op;
-  std::vector<std::vector<int64_t>> args;  // All of ones.
+  std::vector<std::vector<int64_t>> args;
   AttrMap attrs;
-  double result;  // Of every element; float16 and bfloat16 hold it.
+  double result;     // Of every element; float16 and bfloat16 hold it.
+  int exponent = 0;  // Every element of the arguments is 2 to this.
 };
 void PrintTo(const SumCase& c, std::ostream* out) { *out << c.op; }
 
 class AccumulatorTest : public testing::TestWithParam<std::tuple<DataType, SumCase>> {
  protected:
-  static std::vector<std::byte> Ones(DataType type, int64_t count) {
-    const uint16_t one = type == DataType::BFloat() ? 0x3f80 : 0x3c00;
+  static std::vector<std::byte> Powers(DataType type, int64_t count, int exponent) {
+    const auto power =
+        static_cast<uint16_t>(type == DataType::BFloat() ? (127 + exponent) << 7 : (15 + exponent) << 10);
     std::vector<std::byte> bytes(static_cast<size_t>(2 * count));
-    for (size_t i = 0; i < bytes.size(); i += 2) std::memcpy(&bytes[i], &one, 2);
+    for (size_t i = 0; i < bytes.size(); i += 2) std::memcpy(&bytes[i], &power, 2);
     return bytes;
   }
   void SetUp() override {
@@ -45,7 +47,8 @@ class AccumulatorTest : public testing::TestWithParam<std::tuple<DataType, SumCa
 TEST_P(AccumulatorTest, DoesNotStopGrowing) {
   const auto& [type, c] = GetParam();
   std::vector<Tensor> tensors;
-  for (const std::vector<int64_t>& shape : c.args) tensors.push_back({type, shape, Ones(type, *ElementCount(shape))});
+  for (const std::vector<int64_t>& shape : c.args)
+    tensors.push_back({type, shape, Powers(type, *ElementCount(shape), c.exponent)});
   const std::vector<int64_t> shape = *ConstantShape(*result_.shape);
   tensors.push_back({type, shape, std::vector<std::byte>(static_cast<size_t>(2 * *ElementCount(shape)))});
   InterpreterOptions options;
@@ -77,10 +80,12 @@ INSTANTIATE_TEST_SUITE_P(
                         SumCase{"nn.adaptive_avg_pool", {{1, 2, 64, 64}}, {{"output_size", MakeIntsAttr({1, 1})}}, 1},
                         SumCase{"nn.softmax", {{2, 4096}}, {}, 0x1p-12},
                         SumCase{"nn.layer_norm", {{2, 4096}, {4096}, {4096}}, {{"axes", MakeIntsAttr({-1})}}, 1},
+                        // Each of 512 sums 512 squares of 16: beyond float16, and 256 more than bfloat16 counts.
                         SumCase{"nn.lrn",
-                                {{1, 4096, 1}},
-                                {{"size", int64_t{8191}}, {"alpha", 8191.0}, {"beta", 1.0}, {"bias", 0.0}},
-                                0x1p-12})),
+                                {{1, 512, 1}},
+                                {{"size", int64_t{1023}}, {"alpha", 1023.0}, {"beta", 1.0}, {"bias", 0.0}},
+                                0x1p-13,
+                                /*exponent=*/4})),
     [](const auto& info) {
       std::string name = std::get<SumCase>(info.param).op;
       std::replace(name.begin(), name.end(), '.', '_');
