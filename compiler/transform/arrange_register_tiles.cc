@@ -3,10 +3,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/arith/analyzer.h"
 #include "compiler/arith/linear.h"
-#include "compiler/ir/integer.h"
 #include "compiler/ir/may_trap.h"
-#include "compiler/transform/fact_mutator.h"
+#include "compiler/ir/visitor.h"
 
 namespace lathe {
 namespace {

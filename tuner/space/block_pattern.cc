@@ -174,16 +174,8 @@ int64_t ChooseLanes(int64_t extent, const Vectors& vectors) {
 }
 
 bool HasDataReuse(const BlockNode& block) {
-  for (const BufferRegion& read : block.reads) {
-    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
-      const IterVar& iter = block.iter_vars[i];
-      if (iter.kind != IterKind::kSpatial || ExtentOf(iter) < 2) continue;
-      const bool moves = std::any_of(read.region.begin(), read.region.end(),
-                                     [&](const Range& range) { return UsesVar(range.min, iter.var.get()); });
-      if (!moves) return true;
-    }
-  }
-  return false;
+  return std::any_of(block.reads.begin(), block.reads.end(),
+                     [&](const BufferRegion& read) { return UsesOf(block, read) > 1; });
 }
 
 bool HasBranch(const BlockNode& block) {

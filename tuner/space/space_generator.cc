@@ -65,17 +65,23 @@ std::vector<size_t> PackableIters(const Schedule& schedule, int row, const Targe
   return iters;
 }
 
-bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
+bool IsReused(const Schedule& schedule, int row) {
   const BlockNode& block = schedule.BlockOf(row);
-  return schedule.FindBlock(block.name) == row && block.init && IsPlain(schedule, row) && HasDataReuse(block) &&
-         !VectorizableIters(block, VectorsFor(block, target)).empty();
+  return schedule.FindBlock(block.name) == row && block.init && IsPlain(schedule, row) && HasDataReuse(block);
 }
 
+bool HasLanes(const BlockNode& block, const Target& target) {
+  return !VectorizableIters(block, VectorsFor(block, target)).empty();
+}
+
+bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
+  return IsReused(schedule, row) && HasLanes(schedule.BlockOf(row), target);
+}
+
+// By another layout, if not as it is.
 bool CanBeAnchor(const Schedule& schedule, int row, const Target& target) {
-  const BlockNode& block = schedule.BlockOf(row);
-  const bool is_tileable =
-      schedule.FindBlock(block.name) == row && block.init && IsPlain(schedule, row) && HasDataReuse(block);
-  return is_tileable && (IsAnchor(schedule, row, target) || !PackableIters(schedule, row, target).empty());
+  return IsReused(schedule, row) &&
+         (HasLanes(schedule.BlockOf(row), target) || !PackableIters(schedule, row, target).empty());
 }
 
 // By rows, where no block is better tiled; nullopt: it is no function of rows.
