@@ -196,7 +196,7 @@ StatusOr<IterMapResult> DetectIterMap(const std::vector<Expr>& indices, const It
 
 bool HasIterMap(const std::vector<Expr>& indices, const IterDomain& input_iters, const Expr& predicate,
                 const IterMapOptions& options, const Analyzer& analyzer) {
-  return (IsConstInt(predicate, 1) && AreTiles(indices, input_iters, options)) ||
+  return AreTiles(indices, input_iters, predicate, options) ||
          DetectIterMap(indices, input_iters, predicate, options, analyzer).ok();
 }
 
@@ -209,8 +209,8 @@ StatusOr<IterSumExpr> NormalizeToIterSum(const Expr& index, const IterDomain& in
 
 std::vector<Expr> IterMapSimplify(const std::vector<Expr>& indices, const IterDomain& input_iters,
                                   const Expr& predicate, const IterMapOptions& options, const Analyzer& analyzer) {
-  if (IsConstInt(predicate, 1))
-    if (std::optional<std::vector<Expr>> tiles = SimplifyTiles(indices, input_iters, options)) return *std::move(tiles);
+  if (std::optional<std::vector<Expr>> tiles = SimplifyTiles(indices, input_iters, predicate, options))
+    return *std::move(tiles);
   StatusOr<IterMapResult> map = DetectIterMap(indices, input_iters, predicate, options, analyzer);
   // What holds without the predicate holds under it.
   if (!map.ok() && options.level != IterMapLevel::kBijective)

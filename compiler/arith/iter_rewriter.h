@@ -36,10 +36,12 @@ std::vector<MarkUse> CollectMarkUses(const std::vector<IterSumExpr>& indices);
 // ask the rewriter. Most maps that schedules ask for are of this kind.
 std::optional<IterMapResult> DetectTiles(const std::vector<Expr>& indices, const IterDomain& iters,
                                          const IterMapOptions& options);
-// Whether there is one; and what its indices are as expressions, the same as ToExpr of each.
-bool AreTiles(const std::vector<Expr>& indices, const IterDomain& iters, const IterMapOptions& options);
+// Whether there is one; and what its indices are as expressions, the same as ToExpr of each. The predicate may keep
+// whole indices below constants, as uneven splits do.
+bool AreTiles(const std::vector<Expr>& indices, const IterDomain& iters, const Expr& predicate,
+              const IterMapOptions& options);
 std::optional<std::vector<Expr>> SimplifyTiles(const std::vector<Expr>& indices, const IterDomain& iters,
-                                               const IterMapOptions& options);
+                                               const Expr& predicate, const IterMapOptions& options);
 
 class IterRewriter {
  public:

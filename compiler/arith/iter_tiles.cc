@@ -193,6 +193,54 @@ std::optional<Tiles> ReadTiles(const std::vector<Expr>& indices, const IterDomai
   return tiles;
 }
 
+// The sums of iterators that a predicate bounds from above, as uneven splits write it: a < 3, a * 4 + b < 14.
+class TileGuards {
+ public:
+  // False: it is no conjunction of such, or one leaves an iterator nothing to count, or has one that another has.
+  bool Read(const Expr& predicate, const TileReader& reader, const IterDomain& iters) {
+    if (IsConstInt(predicate, 1)) return true;
+    const Binary* op = predicate.As<Binary>();
+    if (op == nullptr) return false;
+    if (op->op == BinaryOp::kAnd) return Read(op->a, reader, iters) && Read(op->b, reader, iters);
+    const int64_t* end = op->op == BinaryOp::kLT ? AsIntConst(op->b) : nullptr;
+    std::vector<Piece> sum;
+    int64_t base = 0;
+    if (end == nullptr || !reader.Add(op->a, 1, sum, base) || base != 0 || sum.empty()) return false;
+    const bool is_one_number = IsChain(sum) && sum.back().scale == 1 && HasRoom(sum, iters, op->a.dtype());
+    if (!is_one_number || !IsBetween(*end, sum)) return false;
+    if (std::any_of(sum.begin(), sum.end(), [&](const Piece& piece) { return Has(piece); })) return false;
+    sums_.push_back(std::move(sum));
+    return true;
+  }
+  // Whether the predicate changes nothing about how a tile is written: it shares nothing with the sums, or is one.
+  bool MayBe(Pieces pieces) const {
+    return std::none_of(pieces.begin(), pieces.end(), [&](const Piece& piece) { return Has(piece); }) ||
+           std::any_of(sums_.begin(), sums_.end(), [&](const std::vector<Piece>& sum) { return IsSame(sum, pieces); });
+  }
+
+ private:
+  bool Has(const Piece& piece) const {
+    return std::any_of(sums_.begin(), sums_.end(), [&](const std::vector<Piece>& sum) {
+      return std::any_of(sum.begin(), sum.end(), [&](const Piece& other) { return ShareDigits(piece, other); });
+    });
+  }
+  static bool ShareDigits(const Piece& a, const Piece& b) {
+    return a.iter == b.iter && a.lower < b.lower * b.extent && b.lower < a.lower * a.extent;
+  }
+  // Whether some values of the first iterator that counts are cut off, and not all but one.
+  static bool IsBetween(int64_t end, Pieces sum) {
+    const auto counts = std::find_if(sum.begin(), sum.end(), [](const Piece& piece) { return piece.extent > 1; });
+    return counts != sum.end() && end > counts->scale && end < counts->scale * counts->extent;
+  }
+  static bool IsSame(Pieces a, Pieces b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Piece& x, const Piece& y) {
+      return std::tuple(x.iter, x.lower, x.extent, x.scale) == std::tuple(y.iter, y.lower, y.extent, y.scale);
+    });
+  }
+
+  std::vector<std::vector<Piece>> sums_;
+};
+
 // (iterator // lower % extent) * scale, without what says nothing.
 Expr ToExpr(const Piece& piece, int64_t scale, const IterDomain& iters, DataType type) {
   const auto& [var, range] = iters[piece.iter];
@@ -270,19 +318,28 @@ std::optional<IterMapResult> DetectTiles(const std::vector<Expr>& indices, const
 }
 
 std::optional<std::vector<Expr>> SimplifyTiles(const std::vector<Expr>& indices, const IterDomain& iters,
-                                               const IterMapOptions& options) {
+                                               const Expr& predicate, const IterMapOptions& options) {
   const std::optional<Tiles> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
-  if (!tiles) return std::nullopt;
+  TileGuards guards;
+  if (!tiles || !guards.Read(predicate, TileReader(iters, options, false), iters)) return std::nullopt;
   std::vector<Expr> simplified;
   simplified.reserve(indices.size());
-  for (size_t i = 0; i < indices.size(); ++i)
-    simplified.push_back(IsWritten(indices[i], (*tiles)[i], iters) ? indices[i]
-                                                                   : ToExpr((*tiles)[i], iters, indices[i].dtype()));
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const Tile tile = (*tiles)[i];
+    if (!guards.MayBe(tile.pieces)) return std::nullopt;
+    simplified.push_back(IsWritten(indices[i], tile, iters) ? indices[i] : ToExpr(tile, iters, indices[i].dtype()));
+  }
   return simplified;
 }
 
-bool AreTiles(const std::vector<Expr>& indices, const IterDomain& iters, const IterMapOptions& options) {
-  return ReadTiles(indices, iters, options, /*may_be_fixed=*/true).has_value();
+bool AreTiles(const std::vector<Expr>& indices, const IterDomain& iters, const Expr& predicate,
+              const IterMapOptions& options) {
+  const std::optional<Tiles> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/true);
+  TileGuards guards;
+  if (!tiles || !guards.Read(predicate, TileReader(iters, options, false), iters)) return false;
+  for (size_t i = 0; i < indices.size(); ++i)
+    if (!guards.MayBe((*tiles)[i].pieces)) return false;
+  return true;
 }
 
 }  // namespace lathe

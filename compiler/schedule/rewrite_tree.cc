@@ -99,8 +99,8 @@ class LoopRebinder : public StmtExprMutator {
  private:
   std::vector<Expr> Simplified(const BlockRealize& realize) const {
     const IterMapOptions options{IterMapLevel::kSurjective, !how_.preserve_unit_iters};
-    if (IsConstInt(realize.predicate, 1))
-      if (auto tiles = SimplifyTiles(realize.iter_values, how_.loops, options)) return *std::move(tiles);
+    if (auto tiles = SimplifyTiles(realize.iter_values, how_.loops, realize.predicate, options))
+      return *std::move(tiles);
     return IterMapSimplify(realize.iter_values, how_.loops, realize.predicate, options, KnownHere());
   }
   // Of the loops below, too, which most bindings need no facts about.

@@ -92,12 +92,27 @@ std::span<const Attr> AttrsOn(const Schedule& schedule, const Instruction& instr
   return changed;
 }
 
+// The handles `names` of a trace are `made` in a schedule.
+void NoteHandles(const std::vector<int>& names, const std::vector<int>& made, std::vector<int>& ids) {
+  for (size_t k = 0; k < names.size(); ++k) {
+    if (names[k] >= static_cast<int>(ids.size())) ids.resize(names[k] + 1, -1);
+    ids[names[k]] = made[k];
+  }
+}
+
 }  // namespace
 
 Status ScheduleTrace::Replay(Schedule& schedule) const {
+  std::vector<std::vector<int>> made;
+  made.reserve(size());
+  return ReplayTo(size(), schedule, made);
+}
+
+Status ScheduleTrace::ReplayTo(size_t end, Schedule& schedule, std::vector<std::vector<int>>& made) const {
   std::vector<int> ids;  // Handle number here -> handle number in `schedule`.
+  for (size_t i = 0; i < made.size(); ++i) NoteHandles(instructions_[i]->outputs, made[i], ids);
   std::vector<TraceInput> inputs;
-  for (size_t i = 0; i < size(); ++i) {
+  for (size_t i = made.size(); i < end; ++i) {
     const Instruction& instruction = *instructions_[i];
     inputs.clear();
     for (const TraceInput& input : instruction.inputs) {
@@ -105,20 +120,16 @@ Status ScheduleTrace::Replay(Schedule& schedule) const {
       inputs.push_back(std::move(translated));
     }
     std::vector<Attr> changed;
-    const StatusOr<std::vector<int>> applied =
+    StatusOr<std::vector<int>> outputs =
         instruction.kind->apply(schedule, inputs, AttrsOn(schedule, instruction, changed), decision(i));
-    if (!applied.ok()) return InReplay(applied.status(), i, *instruction.kind);
-    const std::vector<int>& outputs = *applied;
-    if (outputs.size() != instruction.outputs.size()) {
+    if (!outputs.ok()) return InReplay(outputs.status(), i, *instruction.kind);
+    if (outputs->size() != instruction.outputs.size()) {
       return FailedPrecondition(fmt::format(
           "replay trace: instruction {} ({}) gives {} handles, the trace names {}; it was made for another function", i,
-          instruction.kind->name, outputs.size(), instruction.outputs.size()));
+          instruction.kind->name, outputs->size(), instruction.outputs.size()));
     }
-    for (size_t k = 0; k < outputs.size(); ++k) {
-      const int old_id = instruction.outputs[k];
-      if (old_id >= static_cast<int>(ids.size())) ids.resize(old_id + 1, -1);
-      ids[old_id] = outputs[k];
-    }
+    NoteHandles(instruction.outputs, *outputs, ids);
+    made.push_back(*std::move(outputs));
   }
   return OkStatus();
 }

@@ -21,6 +21,10 @@ constexpr int kDryDraws = 64;            // Random draws in a row without anythi
 double Score(const Member& member) { return member.score; }
 double Optimism(const Member& member) { return member.score + 1.5 * member.uncertainty; }
 
+void Append(std::vector<Member> members, std::vector<Member>& to) {
+  for (Member& member : members) to.push_back(std::move(member));
+}
+
 // What was measured with a time.
 struct Elite {
   int sketch;
@@ -209,12 +213,14 @@ class EvolutionarySearch : public SearchStrategy {
     std::vector<Member> children;
     if (pool_.empty() && elites_.empty()) return children;
     const size_t wanted = static_cast<size_t>(options_.population);
-    for (size_t tries = 0; children.size() < wanted && tries < 3 * wanted; ++tries) {
-      const Parent parent = DrawParent();
-      const std::optional<ScheduleTrace> trace = BreedOne(parent);
-      if (!trace) continue;
-      std::optional<Member> child = factory_.Make(parent.sketch, *trace, random_.Next());
-      if (child) children.push_back(*std::move(child));
+    for (size_t tries = 0; children.size() < wanted && tries < 3 * wanted;) {
+      std::vector<PlannedMember> planned;
+      for (size_t missing = wanted - children.size(); missing > 0 && tries < 3 * wanted; --missing, ++tries) {
+        const Parent parent = DrawParent();
+        if (std::optional<ScheduleTrace> trace = BreedOne(parent))
+          planned.push_back({parent.sketch, *std::move(trace)});
+      }
+      Append(factory_.MakeAll(std::move(planned), random_), children);
     }
     return children;
   }
@@ -229,25 +235,38 @@ class EvolutionarySearch : public SearchStrategy {
       for (size_t k = singles[i].size(); k > 1; --k) std::swap(singles[i][k - 1], singles[i][random_.Below(k)]);
     }
     std::vector<Member> members;
-    const auto add = [&](size_t centre, const ScheduleTrace& trace) {
-      std::optional<Member> member = factory_.Make(elites_[centre].sketch, trace, random_.Next());
-      if (member) members.push_back(*std::move(member));
-    };
     for (bool is_any_left = true; is_any_left && members.size() < kMaxNeighbours;) {
+      std::vector<PlannedMember> planned = TakeInTurns(singles, kMaxNeighbours - members.size());
+      is_any_left = !planned.empty();
+      Append(factory_.MakeAll(std::move(planned), random_), members);
+    }
+    Append(factory_.MakeAll(DrawCoupled(centres), random_), members);
+    return members;
+  }
+
+  // Up to `count` of the last of each of `singles`, which are around the best measured; they are gone from there.
+  std::vector<PlannedMember> TakeInTurns(std::vector<std::vector<ScheduleTrace>>& singles, size_t count) const {
+    std::vector<PlannedMember> planned;
+    for (bool is_any_left = true; is_any_left && planned.size() < count;) {
       is_any_left = false;
-      for (size_t i = 0; i < centres; ++i) {
+      for (size_t i = 0; i < singles.size(); ++i) {
         if (singles[i].empty()) continue;
         is_any_left = true;
-        add(i, singles[i].back());
+        planned.push_back({elites_[i].sketch, std::move(singles[i].back())});
         singles[i].pop_back();
       }
     }
-    const size_t most = members.size() + kMaxCoupled;
-    for (size_t tries = 0; tries < 2 * kMaxCoupled && members.size() < most; ++tries) {
-      const std::optional<ScheduleTrace> trace = MutateTwice(elites_[tries % centres].trace, random_);
-      if (trace) add(tries % centres, *trace);
+    return planned;
+  }
+
+  std::vector<PlannedMember> DrawCoupled(size_t centres) {
+    std::vector<PlannedMember> planned;
+    for (size_t i = 0; i < kMaxCoupled; ++i) {
+      const Elite& centre = elites_[i % centres];
+      std::optional<ScheduleTrace> trace = MutateTwice(centre.trace, random_);
+      if (trace) planned.push_back({centre.sketch, *std::move(trace)});
     }
-    return members;
+    return planned;
   }
 
   const TuneTask& task_;

@@ -16,13 +16,11 @@ MemberFactory::MemberFactory(const TuneTask& task) : task_(task) {
   if (schedule.ok()) unscheduled_ = *std::move(schedule);
 }
 
-std::optional<Schedule> MemberFactory::Replay(const ScheduleTrace& trace, uint64_t seed) const {
-  if (task_.before_replay && !task_.before_replay()) return std::nullopt;
-  if (!unscheduled_) return std::nullopt;
-  Schedule schedule = *unscheduled_;
-  schedule.Seed(seed);
-  if (!trace.Replay(schedule).ok() || !CheckConstraints(schedule, task_.target).ok()) return std::nullopt;
-  return schedule;
+std::optional<Schedule> MemberFactory::Replay(int sketch, const ScheduleTrace& trace, uint64_t seed) {
+  if (!MayReplay()) return std::nullopt;
+  StatusOr<Schedule> schedule = replays_.try_emplace(sketch, *unscheduled_).first->second.Replay(trace, seed);
+  if (!schedule.ok() || !CheckConstraints(*schedule, task_.target).ok()) return std::nullopt;
+  return *std::move(schedule);
 }
 
 Member MemberFactory::Describe(int sketch, const Schedule& schedule, uint64_t seed) const {
@@ -32,7 +30,7 @@ Member MemberFactory::Describe(int sketch, const Schedule& schedule, uint64_t se
 std::optional<Member> MemberFactory::Make(int sketch, const ScheduleTrace& trace, uint64_t seed) {
   const bool is_complete = !trace.decisions().empty();
   if (is_complete && !tried_.insert(KeyOf(sketch, trace)).second) return std::nullopt;
-  const std::optional<Schedule> schedule = Replay(trace, seed);
+  const std::optional<Schedule> schedule = Replay(sketch, trace, seed);
   if (!schedule) return std::nullopt;
   // What was drawn, or repaired, is known only now.
   const uint64_t key = KeyOf(sketch, schedule->trace());
@@ -41,17 +39,31 @@ std::optional<Member> MemberFactory::Make(int sketch, const ScheduleTrace& trace
   return Describe(sketch, *schedule, seed);
 }
 
-std::optional<Member> MemberFactory::Recall(const ScheduleTrace& trace) {
-  const std::optional<Schedule> schedule = Replay(trace, 0);
-  if (!schedule) return std::nullopt;
-  const int sketch = SketchOf(schedule->trace());
-  tried_.insert(KeyOf(sketch, schedule->trace()));
-  functions_.insert(StructuralHash(schedule->func()));
-  return Describe(sketch, *schedule, 0);
+std::vector<Member> MemberFactory::MakeAll(std::vector<PlannedMember> planned, Random& random) {
+  std::stable_sort(planned.begin(), planned.end(), [](const PlannedMember& a, const PlannedMember& b) {
+    return a.sketch != b.sketch ? a.sketch < b.sketch : a.trace.decisions() < b.trace.decisions();
+  });
+  std::vector<Member> members;
+  for (const PlannedMember& plan : planned) {
+    std::optional<Member> member = Make(plan.sketch, plan.trace, random.Next());
+    if (member) members.push_back(*std::move(member));
+  }
+  return members;
 }
 
-std::optional<PrimFunc> MemberFactory::FuncOf(const Member& member) const {
-  const std::optional<Schedule> schedule = Replay(member.trace, member.seed);
+std::optional<Member> MemberFactory::Recall(const ScheduleTrace& trace) {
+  if (!MayReplay()) return std::nullopt;
+  Schedule schedule = *unscheduled_;
+  schedule.Seed(0);
+  if (!trace.Replay(schedule).ok() || !CheckConstraints(schedule, task_.target).ok()) return std::nullopt;
+  const int sketch = SketchOf(schedule.trace());
+  tried_.insert(KeyOf(sketch, schedule.trace()));
+  functions_.insert(StructuralHash(schedule.func()));
+  return Describe(sketch, schedule, 0);
+}
+
+std::optional<PrimFunc> MemberFactory::FuncOf(const Member& member) {
+  const std::optional<Schedule> schedule = Replay(member.sketch, member.trace, member.seed);
   return schedule ? std::optional(schedule->func()) : std::nullopt;
 }
 

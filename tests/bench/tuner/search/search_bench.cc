@@ -5,7 +5,9 @@
 #include "compiler/ir/structural.h"
 #include "tests/tuner/search/simulated_device.h"
 #include "tests/tuner/space/workloads.h"
+#include "tuner/search/decisions.h"
 #include "tuner/search/evolutionary_search.h"
+#include "tuner/search/population.h"
 
 namespace lathe {
 namespace {
@@ -30,6 +32,43 @@ void BM_ReplayAndCheck(benchmark::State& state) {
   state.counters["valid_share"] = static_cast<double>(valid) / static_cast<double>(state.iterations());
 }
 BENCHMARK(BM_ReplayAndCheck)->Arg(0)->Arg(1);
+
+// Distinct candidates with features and score: drawn blindly (0), or bred from such in rounds (1). Bar: >= 5,000 per
+// second.
+void BM_Candidates(benchmark::State& state) {
+  const TuneTask& task = TaskOf(1);
+  const std::unique_ptr<CostModel> model = MakeXgbModel();
+  MemberFactory factory(task);
+  Random random(1);
+  uint64_t made = 0;
+  std::vector<Member> parents;
+  const auto draw = [&] {
+    const int sketch = static_cast<int>(random.Below(task.sketches.size()));
+    return factory.Make(sketch, task.sketches[static_cast<size_t>(sketch)].trace, random.Next());
+  };
+  while (parents.size() < 128)
+    if (std::optional<Member> member = draw()) parents.push_back(*std::move(member));
+  for (auto _ : state) {
+    std::vector<Member> members;
+    std::vector<PlannedMember> planned;
+    for (int i = 0; i < 128; ++i) {
+      if (state.range(0) == 0) {
+        if (std::optional<Member> member = draw()) members.push_back(*std::move(member));
+      } else {
+        const Member& parent = parents[random.Below(parents.size())];
+        if (std::optional<ScheduleTrace> trace = Mutate(parent.trace, {}, random))
+          planned.push_back({parent.sketch, *std::move(trace)});
+      }
+    }
+    for (Member& member : factory.MakeAll(std::move(planned), random)) members.push_back(std::move(member));
+    ScoreMembers(*model, members);
+    made += members.size();
+    if (state.range(0) == 1)  // The next generation.
+      for (Member& member : members) parents[random.Below(parents.size())] = std::move(member);
+  }
+  state.counters["per_s"] = benchmark::Counter(static_cast<double>(made), benchmark::Counter::kIsRate);
+}
+BENCHMARK(BM_Candidates)->Arg(0)->Arg(1);
 
 void BM_StructuralHash(benchmark::State& state) {
   const MeasureCandidate candidate = MakeRandomSearch(TaskOf(state.range(0)), 1)->Propose(1).at(0);
