@@ -1,6 +1,7 @@
 // Simplification by rules: numbers. Conditions are in rule_conditions.cc.
 #include "compiler/arith/rule_simplifier.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler/arith/canonicalizer.h"
@@ -201,12 +202,16 @@ uint8_t RuleSimplifier::CompareByLiterals(const Expr& a, const Expr& b) const {
 }
 
 bool RuleSimplifier::IsKnownToDiffer(const Expr& a, const Expr& b) const {
-  for (const Expr& known : owner_.literals()) {
+  const bool is_chain = owner_.extensions().transitively_prove_inequalities;
+  const InequalityChains chains(is_chain ? owner_.literals() : std::vector<Expr>(), {});
+  const auto is_same = [&](const Expr& x, const Expr& y) {
+    return SameExpr(x, y) || (chains.LargestDifference(x, y, true) == 0 && chains.LargestDifference(y, x, true) == 0);
+  };
+  return std::any_of(owner_.literals().begin(), owner_.literals().end(), [&](const Expr& known) {
     const Binary* op = known.As<Binary>();
-    if (op == nullptr || op->op != BinaryOp::kNE) continue;
-    if ((SameExpr(op->a, a) && SameExpr(op->b, b)) || (SameExpr(op->a, b) && SameExpr(op->b, a))) return true;
-  }
-  return false;
+    if (op == nullptr || op->op != BinaryOp::kNE) return false;
+    return (is_same(op->a, a) && is_same(op->b, b)) || (is_same(op->a, b) && is_same(op->b, a));
+  });
 }
 
 bool RuleSimplifier::Proves(BinaryOp comparison, const Expr& a, const Expr& b) {

@@ -84,7 +84,12 @@ class OccurrenceFinder : public StmtExprVisitor {
     statements.emplace(number, stmt.get());
     if (stmt.As<BlockRealize>() != nullptr) return;
     path_.push_back(number);
-    StmtExprVisitor::VisitStmt(stmt);
+    if (const AttrStmt* attr = stmt.As<AttrStmt>()) {  // Its axis has the same extent once more.
+      VisitExpr(attr->value);
+      VisitStmt(attr->body);
+    } else {
+      StmtExprVisitor::VisitStmt(stmt);
+    }
     path_.pop_back();
   }
   void VisitExpr(const Expr& e) override {

@@ -57,6 +57,27 @@ class TestVariablesBeginWhereAllUsesAre(tvm.testing.CompareBeforeAfter):
         B[a] = v4
 
 
+class TestTheExtentOfALaunchIsThereOnce(tvm.testing.CompareBeforeAfter):
+    transform = tir.transform.CommonSubexprElimTIR()
+
+    def before(a: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n,))
+        bx = T.launch_thread("blockIdx.x", (n + 63) // 64)
+        tx = T.launch_thread("threadIdx.x", 64)
+        if T.likely(bx * 64 + tx < n):
+            A[bx * 64 + tx] = T.float32(0)
+
+    def expected(a: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n,))
+        bx = T.launch_thread("blockIdx.x", (n + 63) // 64)
+        tx = T.launch_thread("threadIdx.x", 64)
+        i: T.int32 = bx * 64 + tx
+        if T.likely(i < n):
+            A[i] = T.float32(0)
+
+
 class TestTermsThatMeanTheSameAreCommonWhenAsked(tvm.testing.CompareBeforeAfter):
     transform = tir.transform.CommonSubexprElimTIR(identify_equiv_terms=True)
 

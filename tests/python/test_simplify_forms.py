@@ -732,6 +732,22 @@ def test_one_inequality_is_used_and_a_chain_of_them_on_demand():
 
 
 @T.prim_func
+def same_and_other(A: T.Buffer((3,), "bool"), i: T.int32, j: T.int32, k: T.int32):
+    if i == j and j != k:
+        A[0] = i != k
+        A[1] = k == i
+    if i == j:
+        if j != k:
+            A[2] = i == k
+
+
+def test_what_is_the_same_differs_from_what_the_other_differs_from_on_demand():
+    plain, chain = _simplified(same_and_other), _simplified(same_and_other, transitively_prove_inequalities=True)
+    assert "A[0] = i != k" in plain and "A[1] = k == i" in plain
+    assert [f"A[{n}] = T.bool({value})" in chain for n, value in enumerate((True, False, False))] == [True] * 3
+
+
+@T.prim_func
 def disjunctions(A: T.Buffer((3,), "bool"), n: T.int32, i: T.int32, j: T.int32):
     A[0] = (n == 0 or i < 5) and i < 5
     A[1] = (i < 5 and i < 9) or (i < 5 and n == 1)
