@@ -28,7 +28,7 @@ struct RunOptions {
   std::string file, data;
   OutputTolerance tolerance;
   int repeat = 0, threads = 0;  // 0: as many as it takes; those that the artifact was compiled for.
-  bool is_json = false;
+  bool shows_kernels = false, is_json = false;
 };
 
 StatusOr<std::vector<NDArray>> GivenInputs(const Executor& executor, const TensorSet& set, const RunOptions& options) {
@@ -82,16 +82,29 @@ StatusOr<int> ThreadsOf(const std::string& file) {
   return std::clamp(target.num_cores(), 1, static_cast<int>(AvailableCpus().size()));
 }
 
+double MedianOf(std::vector<double> times) {
+  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
+  return times[times.size() / 2];
+}
+
+// A call of a kernel within an inference, where its data is as warm as the network leaves it.
+struct CallTimes {
+  std::string kernel;
+  std::vector<double> ns;  // By inference.
+};
+
 // One inference at a time, timed; the first one pays for cold caches and pages and is left out.
 class Stopwatch {
  public:
-  Stopwatch(Executor& executor, std::span<const TensorView> inputs) : executor_(executor), inputs_(inputs) {}
+  Stopwatch(Executor& executor, std::span<const TensorView> inputs, bool times_calls)
+      : executor_(executor), inputs_(inputs), times_calls_(times_calls) {}
 
   // `repeat` inferences; 0: five, and more for as long as a third of a second lasts.
   Status Run(int repeat) {
     constexpr int kLeast = 5, kMost = 1000;
     constexpr double kEnoughNs = 3e8;
     RETURN_IF_ERROR(Time().status());
+    calls_.clear();
     double total_ns = 0;
     const auto is_enough = [&] {
       const int count = static_cast<int>(times_ns_.size());
@@ -105,28 +118,44 @@ class Stopwatch {
     return OkStatus();
   }
   size_t count() const { return times_ns_.size(); }
-  double MedianNs() const {
-    std::vector<double> times = times_ns_;
-    std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-    return times[times.size() / 2];
-  }
+  double MedianNs() const { return MedianOf(times_ns_); }
+  const std::vector<CallTimes>& calls() const { return calls_; }
   const std::vector<NDArray>& outputs() const { return outputs_; }
 
  private:
   StatusOr<double> Time() {
     const auto begin = std::chrono::steady_clock::now();
-    RuntimeResult<std::vector<NDArray>> result = executor_.Run(inputs_);
+    std::vector<KernelTime> times;
+    RuntimeResult<std::vector<NDArray>> result = executor_.Run(inputs_, times_calls_ ? &times : nullptr);
     const auto end = std::chrono::steady_clock::now();
     if (!result.ok()) return FromRuntime(result.error());
+    if (calls_.empty())
+      for (const KernelTime& time : times) calls_.push_back({*time.kernel, {}});
+    for (size_t i = 0; i < times.size(); ++i) calls_[i].ns.push_back(static_cast<double>(times[i].nanoseconds));
     if (outputs_.empty()) outputs_ = *std::move(result);  // Of the first inference: a state may change the next one's.
     return std::chrono::duration<double, std::nano>(end - begin).count();
   }
 
   Executor& executor_;
   const std::span<const TensorView> inputs_;
+  const bool times_calls_;
   std::vector<double> times_ns_;
+  std::vector<CallTimes> calls_;  // In the order of an inference.
   std::vector<NDArray> outputs_;
 };
+
+void PrintCalls(const std::vector<CallTimes>& calls, double inference_ns) {
+  for (const CallTimes& call : calls) {
+    const double ns = MedianOf(call.ns);
+    std::printf("  %5.1f %%  %10s  %s\n", 100 * ns / inference_ns, FormatNs(ns).c_str(), call.kernel.c_str());
+  }
+}
+
+nlohmann::ordered_json JsonOf(const std::vector<CallTimes>& calls) {
+  auto json = nlohmann::ordered_json::array();
+  for (const CallTimes& call : calls) json.push_back({{"kernel", call.kernel}, {"median_ns", MedianOf(call.ns)}});
+  return json;
+}
 
 StatusOr<int> Run(const RunOptions& options) {
   int threads = options.threads;
@@ -146,7 +175,7 @@ StatusOr<int> Run(const RunOptions& options) {
     ASSIGN_OR_RETURN(inputs, GivenInputs(*executor, set, options));
   }
   const std::vector<TensorView> views = ViewsOf(inputs);
-  Stopwatch stopwatch(*executor, views);
+  Stopwatch stopwatch(*executor, views, options.shows_kernels);
   RETURN_IF_ERROR(stopwatch.Run(options.repeat));
   const std::vector<NDArray>& outputs = stopwatch.outputs();
   const double median = stopwatch.MedianNs();
@@ -158,12 +187,14 @@ StatusOr<int> Run(const RunOptions& options) {
                                  {"outputs", nlohmann::ordered_json::array()}};
   for (size_t i = 0; i < outputs.size(); ++i)
     json["outputs"].push_back({{"name", executor->outputs()[i].name}, {"shape", outputs[i].shape()}});
+  if (options.shows_kernels) json["kernels"] = JsonOf(stopwatch.calls());
   if (options.is_json) {
     PrintJson(json);
   } else {
     std::printf("%s: %s per inference (median of %zu, %d %s)%s\n", options.file.c_str(), FormatNs(median).c_str(),
                 stopwatch.count(), threads, threads == 1 ? "thread" : "threads",
                 set.outputs.empty() ? "" : fmt::format("; {} outputs as expected", set.outputs.size()).c_str());
+    PrintCalls(stopwatch.calls(), median);
   }
   return kExitOk;
 }
@@ -185,6 +216,10 @@ void AddRun(CLI::App& app, int& exit_code) {
   verb->add_option("--threads", options->threads,
                    "Threads to use; default: those of the target that the network was compiled for")
       ->check(WholeNumber(1, std::numeric_limits<int>::max()));
+  verb->add_flag(
+      "--kernels", options->shows_kernels,
+      "Also time each call of a kernel within the inferences: its data is as warm there as the network leaves "
+      "it");
   verb->add_flag("--json", options->is_json, "Print the result as JSON");
   verb->callback([options, &exit_code] {
     const StatusOr<int> code = Run(*options);

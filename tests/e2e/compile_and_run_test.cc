@@ -143,6 +143,24 @@ TEST_F(CompileAndRunTest, SaysForEachKernelWhetherItsScheduleIsKnown) {
   EXPECT_EQ(Run({"--data", data}).code, 0);
 }
 
+TEST_F(CompileAndRunTest, RunTimesEachKernelOnDemand) {
+  CompileOrDie();
+  const ProgramRun plain = Run({"--repeat", "3"}), table = Run({"--repeat", "3", "--kernels"});
+  ASSERT_EQ(table.code, 0) << table.err;
+  EXPECT_EQ(std::count(plain.out.begin(), plain.out.end(), '\n'), 1) << plain.out;
+  EXPECT_EQ(std::count(table.out.begin(), table.out.end(), '\n'), 3) << table.out;
+  const nlohmann::json json = nlohmann::json::parse(Run({"--repeat", "3", "--kernels", "--json"}).out);
+  ASSERT_EQ(json["kernels"].size(), 2u) << json;
+  double sum_ns = 0;
+  for (const auto& call : json["kernels"]) {
+    EXPECT_THAT(table.out, HasSubstr("  " + call["kernel"].get<std::string>() + "\n"));
+    EXPECT_GT(call["median_ns"], 0);
+    sum_ns += call["median_ns"].get<double>();
+  }
+  EXPECT_LE(sum_ns, 3 * 1e6 * json["median_ms"].get<double>());  // Medians of one each: no sum of one inference.
+  EXPECT_FALSE(nlohmann::json::parse(Run({"--json"}).out).contains("kernels"));
+}
+
 TEST_F(CompileAndRunTest, TuneNamesTheTargetThatItMeasured) {
   const std::string database = folder / "part.db";
   const ProgramRun tune =

@@ -48,7 +48,9 @@ class Workload:
         folder.mkdir(parents=True, exist_ok=True)
         tensors = self.tensors()
         for name, value in tensors.items():
-            value.tofile(folder / f"{name}.bin")
+            path = folder / f"{name}.bin"
+            path.parent.mkdir(parents=True, exist_ok=True)  # Names of networks have slashes.
+            value.tofile(path)
         if self.file:
             shutil.copyfile(self.file, folder / "model.onnx")
             return
