@@ -123,7 +123,7 @@ int32_t KernelContext::ParallelFor(const LatheContext* ctx, LatheParallelBody bo
 
 void* KernelContext::AllocWorkspace(const LatheContext* ctx, uint64_t bytes) {
   auto* self = static_cast<KernelContext*>(ctx->runtime);
-  void* memory = self->arenas_[ThreadPool::CurrentThreadIndex()]->Take(*self, bytes);
+  void* memory = self->arenas_[self->pool_.IndexOfThisThread()]->Take(*self, bytes);
   uint64_t none = 0;
   if (memory == nullptr) self->refused_bytes_.compare_exchange_strong(none, std::max<uint64_t>(bytes, 1));
   return memory;
@@ -131,7 +131,8 @@ void* KernelContext::AllocWorkspace(const LatheContext* ctx, uint64_t bytes) {
 
 void KernelContext::FreeWorkspace(const LatheContext* ctx, void* memory) {
   if (memory == nullptr) return;
-  static_cast<KernelContext*>(ctx->runtime)->arenas_[ThreadPool::CurrentThreadIndex()]->Return(memory);
+  auto* self = static_cast<KernelContext*>(ctx->runtime);
+  self->arenas_[self->pool_.IndexOfThisThread()]->Return(memory);
 }
 
 int32_t KernelContext::Launch(const LatheContext* ctx, const LatheLaunch* launch) {

@@ -17,7 +17,8 @@ constexpr int kSpins = 4000;         // About 20-100 us, as `pause` takes 10-140
 constexpr int kPiecesPerThread = 4;  // Evens out pieces of unequal cost without much hand-off.
 constexpr size_t kStackBytes = 2u << 20;
 
-thread_local int current_index = 0;
+thread_local const void* own_pool = nullptr;  // The state of the pool that the thread is of.
+thread_local int own_index = 0;
 thread_local bool inside_body = false;
 
 void SpinPause() {
@@ -88,7 +89,8 @@ struct ThreadPool::State {
   }
 
   void WorkerLoop(int index, int cpu) {
-    current_index = index;
+    own_pool = this;
+    own_index = index;
     if (cpu >= 0) (void)PinCurrentThread(std::span(&cpu, 1));
     uint32_t seen = 0;
     while (true) {
@@ -122,7 +124,7 @@ ThreadPool::~ThreadPool() {
     (void)state_.release();  // Left as the fork found it, perhaps locked.
 }
 int ThreadPool::num_threads() const { return static_cast<int>(state_->workers.size()) + 1; }
-int ThreadPool::CurrentThreadIndex() { return current_index; }
+int ThreadPool::IndexOfThisThread() const { return own_pool == state_.get() ? own_index : 0; }
 
 RuntimeResult<std::unique_ptr<ThreadPool>> ThreadPool::Create(int num_threads, std::span<const int> cpus) {
   if (num_threads < 1 || num_threads > 1024) {

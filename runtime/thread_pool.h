@@ -28,8 +28,8 @@ class ThreadPool {
   // process that made the pool, runs serially on the calling thread.
   int32_t Run(const LatheContext* ctx, LatheParallelBody body, void* closure, int64_t extent);
 
-  // 0 in a thread that called Run, i in pool thread i.
-  static int CurrentThreadIndex();
+  // i in this pool's thread i, 0 in any other: that may be a thread of another pool, which calls a kernel on this one.
+  int IndexOfThisThread() const;
 
  private:
   struct State;

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "runtime/context.h"
 
@@ -63,11 +64,11 @@ TEST(ThreadPool, RunsANestedLoopSerially) {
   KernelContext context(*pool, 1 << 20);
   const auto outer = [](const LatheContext* ctx, void* closure, int64_t begin, int64_t end) -> int32_t {
     for (int64_t i = begin; i < end; ++i) {
-      const int thread = ThreadPool::CurrentThreadIndex();
-      const auto inner = [](const LatheContext*, void* expected, int64_t first, int64_t last) -> int32_t {
-        return ThreadPool::CurrentThreadIndex() == *static_cast<int*>(expected) && first == 0 && last == 100 ? 0 : 1;
+      std::thread::id expected = std::this_thread::get_id();
+      const auto inner = [](const LatheContext*, void* thread, int64_t first, int64_t last) -> int32_t {
+        return *static_cast<std::thread::id*>(thread) == std::this_thread::get_id() && first == 0 && last == 100 ? 0
+                                                                                                                 : 1;
       };
-      int expected = thread;
       if (const int32_t error = ctx->parallel_for(ctx, inner, &expected, 100); error != 0) return error;
       ++*static_cast<std::atomic<int>*>(closure);
     }
@@ -76,6 +77,26 @@ TEST(ThreadPool, RunsANestedLoopSerially) {
   std::atomic<int> done{0};
   EXPECT_EQ(context.get()->parallel_for(context.get(), outer, &done, 40), 0);
   EXPECT_EQ(done, 40);
+}
+
+// Threads of one pool each call a kernel that runs on a smaller pool: there they are the caller, whatever they are
+// here.
+TEST(KernelContext, GivesScratchMemoryToThreadsOfAnotherPool) {
+  const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(4);
+  std::atomic<int> begun{0};
+  const auto outer = [](const LatheContext*, void* closure, int64_t, int64_t) -> int32_t {
+    auto& begun = *static_cast<std::atomic<int>*>(closure);
+    for (++begun; begun < 4;) std::this_thread::yield();  // A piece for each thread.
+    const std::unique_ptr<ThreadPool> own = *ThreadPool::Create(1);
+    KernelContext context(*own, 1 << 20);
+    void* memory = context.get()->alloc_workspace(context.get(), 100);
+    if (memory == nullptr) return 1;
+    std::memset(memory, 1, 100);
+    context.get()->free_workspace(context.get(), memory);
+    return own->IndexOfThisThread() == 0 ? 0 : 2;
+  };
+  EXPECT_EQ(pool->Run(nullptr, outer, &begun, 4), 0);
+  EXPECT_EQ(begun, 4);
 }
 
 TEST(KernelContext, StacksScratchMemoryWithinItsLimit) {
