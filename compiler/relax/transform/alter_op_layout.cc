@@ -33,7 +33,9 @@ std::string PlainConvLayout(size_t weight_rank) {
 }  // namespace
 
 int64_t ChooseBlock(int64_t channels, int64_t groups, int64_t lanes) {
-  const int64_t per_group = channels / groups;
+  constexpr int64_t kLeastPerZero = 8;
+  const int64_t per_group = channels / groups, zeros = lanes < 2 ? 0 : (lanes - per_group % lanes) % lanes;
+  if (groups == 1 && lanes >= 4 && per_group > lanes && zeros * kLeastPerZero <= per_group) return lanes;
   for (int64_t block = lanes; block >= 4; block /= 2) {
     if (per_group >= block && per_group % block == 0) return block;
   }

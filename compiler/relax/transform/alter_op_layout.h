@@ -14,7 +14,7 @@ namespace lathe::relax {
 
 StatusOr<IRModule> AlterOpLayout(IRModule module, int64_t lanes);
 
-// The block for `channels` outputs per group; 0: leave plain.
+// The block for `channels` outputs per group: all lanes where at most an eighth as many zeros is added; 0: leave plain.
 int64_t ChooseBlock(int64_t channels, int64_t groups, int64_t lanes);
 
 }  // namespace lathe::relax

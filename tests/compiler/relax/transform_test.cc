@@ -89,7 +89,10 @@ TEST(FoldConstant, EvaluatesWhatDependsOnConstantsAlone) {
 TEST(AlterOpLayout, ChoosesTheLargestBlockThatDivides) {
   EXPECT_EQ(ChooseBlock(64, 1, 16), 16);
   EXPECT_EQ(ChooseBlock(24, 1, 16), 8);
-  EXPECT_EQ(ChooseBlock(1000, 1, 16), 8);
+  EXPECT_EQ(ChooseBlock(1000, 1, 16), 16);  // Padded to 1008; 8 would leave half of each vector unused.
+  EXPECT_EQ(ChooseBlock(1000, 1, 8), 8);
+  EXPECT_EQ(ChooseBlock(72, 1, 16), 16);  // To 80: one ninth of zeros.
+  EXPECT_EQ(ChooseBlock(40, 1, 16), 8);   // 48 would be a fifth.
   EXPECT_EQ(ChooseBlock(21, 1, 16), 16);  // Padded to 32.
   EXPECT_EQ(ChooseBlock(10, 1, 16), 0);   // Tiny.
   EXPECT_EQ(ChooseBlock(272, 4, 16), 4);  // 68 per group.
