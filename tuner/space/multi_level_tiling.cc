@@ -230,8 +230,13 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
     }
   }
   for (const BlockRV copy : copies) {
-    RETURN_IF_ERROR(ComputeAt(schedule, copy, outer));
-    RETURN_IF_ERROR(VectorizeInnermost(schedule, copy, target));
+    if (options.copies_at_outer) {
+      RETURN_IF_ERROR(ComputeAt(schedule, copy, outer));
+      RETURN_IF_ERROR(VectorizeInnermost(schedule, copy, target));
+    } else {
+      ASSIGN_OR_RETURN(const int copy_row, schedule.RowOf(copy));
+      RETURN_IF_ERROR(ScheduleElementwise(schedule, schedule.BlockOf(copy_row).name, target));
+    }
   }
   RETURN_IF_ERROR(Parallel(schedule, outer));
   // Last: the update alone is no reduction block any more.

@@ -11,8 +11,9 @@ struct TilingOptions {
   size_t vector_iter = 0;        // Position of the iter var that becomes vector lanes (VectorizableIters).
   int64_t lanes = 1;             // Of it.
   bool inputs_at_outer = false;  // Producers (padding) are computed per outer tile instead of beforehand.
-  // Laid out anew: what another block makes, where it is made; what comes from outside, by a copy per outer tile.
+  // Laid out anew: what another block makes, where it is made; what comes from outside, by a copy.
   std::vector<PackedRead> packed;
+  bool copies_at_outer = true;  // Such copies are made per outer tile instead of beforehand.
 };
 
 // Tiles block `name` of the root scope:

@@ -165,6 +165,17 @@ class PostOrderApply : public SpaceGenerator {
            std::any_of(block.reads.begin(), block.reads.end(),
                        [&](const BufferRegion& read) { return StrideOf(block, read, iter, lanes) == Stride::kShort; });
   }
+  // Whether tiles beside each other read some of the same elements, as windows do: a dimension moves by several iters.
+  static bool ShareReads(const BlockNode& block, const std::vector<PackedRead>& packed) {
+    const auto is_window = [&](const Range& range) {
+      return std::count_if(block.iter_vars.begin(), block.iter_vars.end(),
+                           [&](const IterVar& iter) { return UsesVar(range.min, iter.var.get()); }) > 1;
+    };
+    return std::any_of(packed.begin(), packed.end(), [&](const PackedRead& each) {
+      const std::vector<Range>& region = block.reads[each.read].region;
+      return std::any_of(region.begin(), region.end(), is_window);
+    });
+  }
   static std::vector<TilingOptions> TilingsOf(const Schedule& schedule, const std::string& anchor,
                                               const Target& target) {
     const int row = schedule.FindBlock(anchor);
@@ -174,7 +185,7 @@ class PostOrderApply : public SpaceGenerator {
     for (size_t iter : VectorizableIters(block, vectors)) {
       for (const int64_t lanes : LanesOfTile(ExtentOf(block.iter_vars[iter]), vectors)) {
         const auto packed = LayoutsFor(schedule, row, iter, lanes, target);
-        if (packed) tilings.push_back({iter, lanes, false, *packed});
+        if (packed) tilings.push_back({iter, lanes, false, *packed, !ShareReads(block, *packed)});
         if (packed && IsGathered(block, iter, lanes)) continue;
         tilings.push_back({iter, lanes, false});
         if (!ProducersOf(schedule, row).empty()) tilings.push_back({iter, lanes, true});
@@ -182,7 +193,8 @@ class PostOrderApply : public SpaceGenerator {
     }
     for (size_t iter : PackableIters(schedule, row, target)) {
       const int64_t lanes = ChooseLanes(ExtentOf(block.iter_vars[iter]), vectors);
-      tilings.push_back({iter, lanes, false, *LayoutsFor(schedule, row, iter, lanes, target)});
+      const auto packed = LayoutsFor(schedule, row, iter, lanes, target);
+      tilings.push_back({iter, lanes, false, *packed, !ShareReads(block, *packed)});
     }
     return tilings;
   }

@@ -232,6 +232,33 @@ def main(A: T.Buffer((1, 13, 13), "float32"), W: T.Buffer((16, 1, 3, 3), "float3
   }
 }
 
+// 111 columns of stride 2 leave lanes of the last vector out, and tiles of a row share a column: the copy by halves is
+// made beforehand.
+TEST(Tiles, MayReadHalvesOfRowsThatNoVectorFills) {
+  const TuneTask task = TaskOf(R"(
+@T.prim_func
+def main(A: T.Buffer((3, 5, 223), "float32"), W: T.Buffer((16, 3, 3, 3), "float32"), Y: T.Buffer((16, 2, 111), "float32")):
+    for f, y, x, c, i, j in T.grid(16, 2, 111, 3, 3, 3):
+        with T.block("conv"):
+            vf, vy, vx, vc, vi, vj = T.axis.remap("SSSRRR", [f, y, x, c, i, j])
+            with T.init():
+                Y[vf, vy, vx] = T.float32(0)
+            Y[vf, vy, vx] = Y[vf, vy, vx] + A[vc, vy * 2 + vi, vx * 2 + vj] * W[vf, vc, vi, vj]
+)");
+  ASSERT_EQ(task.sketches.size(), 1u);
+  const std::string trace = task.sketches[0].trace.ToPython();
+  EXPECT_THAT(trace, HasSubstr("sch.cache_read"));
+  EXPECT_EQ(trace.find("sch.compute_at("), std::string::npos) << trace;
+  int checked = 0;
+  for (int seed = 0; seed < PropertyRuns(4, 1); ++seed) {
+    const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, task.sketches[0].trace, seed);
+    if (!candidate.ok()) continue;
+    ExpectSameBits(task.func, candidate->func);
+    ++checked;
+  }
+  EXPECT_GT(checked, 0);
+}
+
 struct PackCase {
   const char* name;
   const char *a, *b;  // Reads, of 64 rows of A by `columns` of B and 64 steps.
