@@ -79,7 +79,8 @@ StatusOr<BoundArgs> ExprBuilder::Bind(const PyExpr& call, std::span<const std::s
       if (args[slot] != nullptr)
         return Error(*call.items[i], fmt::format("expected one value of \"{}\", got a second", keyword));
     }
-    if (is_none_value || call.items[i]->kind != PyExprKind::kNone) args[slot] = call.items[i];
+    ASSIGN_OR_RETURN(const PyExpr* const value, ChosenOf(*call.items[i]));  // May choose None.
+    if (is_none_value || value->kind != PyExprKind::kNone) args[slot] = call.items[i];
   }
   for (size_t i = 0; i < required; ++i) {
     if (args[i] == nullptr)
@@ -336,6 +337,14 @@ bool ExprBuilder::CollectNames(const PyExpr& e, bool& has_name) const {
 
 namespace {
 
+// [8] * 2, [4] + rest: Python's.
+bool IsListOperation(const PyExpr& e) {
+  const auto is_list = [](const PyExpr* item) {
+    return item->kind == PyExprKind::kList || item->kind == PyExprKind::kTuple || IsListOperation(*item);
+  };
+  return e.kind == PyExprKind::kBinary && std::any_of(e.items.begin(), e.items.end(), is_list);
+}
+
 // "b_%d" % 2, "a" == "b": Python's.
 bool IsTextOperation(const PyExpr& e) {
   if (e.kind != PyExprKind::kBinary && e.kind != PyExprKind::kCompare) return false;
@@ -347,7 +356,7 @@ bool IsTextOperation(const PyExpr& e) {
 bool ExprBuilder::IsOfProgram(const PyExpr& e) const {
   bool has_name = false;
   if (e.kind == PyExprKind::kBinary && IsLiteral(e)) return true;
-  if (IsTextOperation(e)) return true;
+  if (IsTextOperation(e) || IsListOperation(e)) return true;
   return IsOperator(e.kind) && CollectNames(e, has_name) && has_name;
 }
 
@@ -596,8 +605,13 @@ Status ExprBuilder::Append(const PyExpr& at, const ScriptValue& value, std::vect
   } else if (const BufferRegion* region = std::get_if<BufferRegion>(&value)) {
     list.push_back(*region);
   } else if (load != nullptr) {
-    BufferRegion& element = list.emplace_back(BufferRegion{load->buffer, {}});
-    for (const Expr& index : load->indices) element.region.push_back({index, IntConst(index.dtype(), 1)});
+    BufferRegion& part = list.emplace_back(BufferRegion{load->buffer, {}});
+    for (const Expr& index : load->indices) {
+      const Ramp* slice = index.As<Ramp>();  // The program has written A[v, 0:8].
+      const bool is_run = slice != nullptr && IsConstInt(slice->stride, 1);
+      part.region.push_back(is_run ? Range{slice->base, IntConst(slice->base.dtype(), index.dtype().lanes)}
+                                   : Range{index, IntConst(index.dtype(), 1)});
+    }
   } else if (items == nullptr) {
     const Status problem = BuildBufferUse(at).status();
     return problem.ok() ? Error(at, "expected parts of buffers") : problem;
@@ -609,13 +623,15 @@ Status ExprBuilder::Append(const PyExpr& at, const ScriptValue& value, std::vect
 
 StatusOr<std::vector<BufferRegion>> ExprBuilder::BuildRegions(const PyExpr& e) const {
   if (e.kind == PyExprKind::kStar) return BuildRegions(*e.items[0]);
+  ASSIGN_OR_RETURN(const PyExpr* const chosen, ChosenOf(e));
+  if (chosen != &e) return BuildRegions(*chosen);
   std::vector<BufferRegion> regions;
   if (e.kind == PyExprKind::kList || e.kind == PyExprKind::kTuple) {
     for (const PyExpr* item : e.items) {
       ASSIGN_OR_RETURN(const std::vector<BufferRegion> more, BuildRegions(*item));
       regions.insert(regions.end(), more.begin(), more.end());
     }
-  } else if (e.kind == PyExprKind::kName || (context_->evaluator != nullptr && IsOutside(e))) {
+  } else if (e.kind == PyExprKind::kName || (context_->evaluator != nullptr && (IsOutside(e) || IsListOperation(e)))) {
     ASSIGN_OR_RETURN(const ScriptValue value, BuildValue(e));
     RETURN_IF_ERROR(Append(e, value, regions));
   } else {

@@ -270,8 +270,10 @@ std::optional<Var> FuncBuilder::NewVarOf(const PyExpr& e) const {
 
 Status FuncBuilder::BuildStrides(const PyExpr& strides, bool may_declare, BufferNode& node) {
   const bool is_list = strides.kind == PyExprKind::kList || strides.kind == PyExprKind::kTuple;
-  if (!is_list) return Error(strides, "expected a list of strides");
-  for (const PyExpr* item : strides.items) {
+  if (!is_list) {
+    ASSIGN_OR_RETURN(node.strides, exprs_.BuildList(strides));
+  }
+  for (const PyExpr* item : is_list ? strides.items : std::vector<const PyExpr*>()) {
     if (const NamedValue* known = item->kind == PyExprKind::kString ? names_.Find(item->string_value) : nullptr;
         known != nullptr && std::holds_alternative<Expr>(*known)) {
       node.strides.push_back(std::get<Expr>(*known));
