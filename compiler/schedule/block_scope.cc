@@ -121,6 +121,13 @@ class ActorCollector : public StmtExprVisitor {
     const TouchedBuffers touches = BuffersTouchedIn(*block);
     for (const Buffer& buffer : touches.loaded) scope_.Note(block_actor_, buffer, false, true);
     for (const Buffer& buffer : touches.stored) scope_.Note(block_actor_, buffer, true, true);
+    // Lowering places memory by what blocks declare, also more than they touch.
+    PostOrderVisit(block->body, [&](const Stmt& stmt) {
+      const BlockRealize* inner = stmt.As<BlockRealize>();
+      if (inner == nullptr) return;
+      for (const BufferRegion& read : inner->block->reads) scope_.Note(block_actor_, read.buffer, false, true);
+      for (const BufferRegion& write : inner->block->writes) scope_.Note(block_actor_, write.buffer, true, true);
+    });
   }
   void Touch(const Buffer& buffer, bool is_write) {
     scope_.Note(block_actor_ >= 0 ? block_actor_ : NewOuterActor(), buffer, is_write, false);

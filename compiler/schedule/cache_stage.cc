@@ -76,6 +76,8 @@ std::vector<Range> Inside(std::vector<Range> box, const std::vector<Range>& full
     if (!analyzer.CanProve(LessEqual(end, full[i].extent))) end = Min(end, full[i].extent);
     if (!analyzer.CanProveGreaterEqual(min, 0)) min = analyzer.Simplify(Max(min, 0));
     extent = analyzer.Simplify(end - min);
+    // All of it is outside, and so is read under a condition that does not hold.
+    if (AsIntConst(extent) != nullptr && *AsIntConst(extent) < 0) box[i] = full[i];
   }
   return box;
 }

@@ -161,27 +161,6 @@ Status CheckInitIsFirst(const Schedule& schedule, int block, int loop, const Var
 
 bool Touches(const BlockNode& block, const Buffer& buffer) { return Reads(block, buffer) || Writes(block, buffer); }
 
-// The init will run before everything below the loop: nobody there may want what was there before.
-Status CheckInitMayGoAhead(const Schedule& schedule, int block, int loop, const BlockNode& init) {
-  for (int other : schedule.ChildBlocksOf(loop)) {
-    if (other == block) continue;
-    const BlockNode& node = schedule.BlockOf(other);
-    for (const BufferRegion& write : init.writes) {
-      if (!Touches(node, write.buffer) || IsCovered(schedule, block, other, write.buffer)) continue;
-      return schedule.Error("decompose_reduction", block,
-                            fmt::format("block \"{}\" below the loop reads \"{}\" as it is before the init", node.name,
-                                        write.buffer->name));
-    }
-    for (const BufferRegion& read : init.reads) {
-      if (Writes(node, read.buffer))
-        return schedule.Error("decompose_reduction", block,
-                              fmt::format("block \"{}\" below the loop writes \"{}\", which the init reads", node.name,
-                                          read.buffer->name));
-    }
-  }
-  return OkStatus();
-}
-
 bool UsesBuffer(const Stmt& stmt, const Buffer& buffer) {
   bool uses = false;
   PostOrderVisit(stmt, [&](const Stmt& s) {
@@ -192,6 +171,37 @@ bool UsesBuffer(const Stmt& stmt, const Buffer& buffer) {
     if (const BufferLoad* load = e.As<BufferLoad>()) uses = uses || MayAlias(load->buffer, buffer);
   });
   return uses;
+}
+
+// Whether the block writes the buffer, or, where it declares less than it touches, what is in it does.
+bool MayWrite(const Schedule& schedule, int block, const Buffer& buffer) {
+  const BlockNode& node = schedule.BlockOf(block);
+  if (Writes(node, buffer) || !schedule.IsHiding(block)) return Writes(node, buffer);
+  const std::vector<Buffer> stored = BuffersTouchedIn(node).stored;
+  return std::any_of(stored.begin(), stored.end(), [&](const Buffer& other) { return MayAlias(other, buffer); });
+}
+
+// The init will run before everything below the loop: nobody there may want what was there before.
+Status CheckInitMayGoAhead(const Schedule& schedule, int block, int loop, const BlockNode& init) {
+  for (int other : schedule.ChildBlocksOf(loop)) {
+    if (other == block) continue;
+    const BlockNode& node = schedule.BlockOf(other);
+    for (const BufferRegion& write : init.writes) {
+      const bool is_touched =
+          Touches(node, write.buffer) || (schedule.IsHiding(other) && UsesBuffer(node.body, write.buffer));
+      if (!is_touched || IsCovered(schedule, block, other, write.buffer)) continue;
+      return schedule.Error("decompose_reduction", block,
+                            fmt::format("block \"{}\" below the loop reads \"{}\" as it is before the init", node.name,
+                                        write.buffer->name));
+    }
+    for (const BufferRegion& read : init.reads) {
+      if (MayWrite(schedule, other, read.buffer))
+        return schedule.Error("decompose_reduction", block,
+                              fmt::format("block \"{}\" below the loop writes \"{}\", which the init reads", node.name,
+                                          read.buffer->name));
+    }
+  }
+  return OkStatus();
 }
 
 // Gives `init` the scratch buffers and views that it uses.
