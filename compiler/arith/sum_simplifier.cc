@@ -47,6 +47,12 @@ bool IsPartOf(const Split& split, int64_t divisor) {
   return split.scale != 0 && divisor % split.scale == 0 && (split.scale > 0 || split.lower == 1);
 }
 
+// Without axes a reduction combines its source once, with an identity that changes nothing. A lone reducer has no
+// source.
+bool IsItsSource(const Reduce& reduce) {
+  return reduce.axis.empty() && !reduce.source.empty() && reduce.init.empty() && IsConstInt(reduce.condition, 1);
+}
+
 // What divides both products, taken out; false: nothing.
 struct ProductRatio {
   Expr a, b, common;
@@ -105,6 +111,8 @@ SplitForm SumSimplifier::Form(const Expr& e) {
     if (const std::optional<Expr> smaller = LessWithoutFactor(*op)) return RewriteNode(*smaller);
   }
   if (const Cast* cast = e.As<Cast>(); cast != nullptr && IsIndexType(e.dtype())) return FormOfCast(e, *cast);
+  if (const Reduce* reduce = e.As<Reduce>(); reduce != nullptr && IsItsSource(*reduce))
+    return Form(reduce->source[static_cast<size_t>(reduce->value_index)]);
   return RewriteNode(e);
 }
 

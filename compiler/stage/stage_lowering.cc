@@ -125,7 +125,7 @@ class StageLowering {
 
   static bool HasSeveralBlocks(const OperationNode& op) {
     const ComputeOp* compute = op.As<ComputeOp>();
-    return compute != nullptr && compute->reduce_axis.empty() && compute->body.size() > 1;
+    return compute != nullptr && !compute->is_reduction() && compute->body.size() > 1;
   }
   static Status Of(const Stage& stage, const Status& status) {
     return status.WithContext("stage \"" + stage.op()->name() + "\"");

@@ -215,7 +215,7 @@ Status Stage::ComputeAt(const Stage& consumer, const IterVar& axis) {
 
 Status Stage::ComputeInline() {
   const ComputeOp* compute = op_->As<ComputeOp>();
-  if (compute == nullptr || !compute->reduce_axis.empty())
+  if (compute == nullptr || compute->is_reduction())
     return Error("compute_inline", "it is no compute without a reduction");
   is_inlined_ = true;
   attached_.reset();

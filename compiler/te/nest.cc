@@ -55,6 +55,12 @@ Stmt WrapLoops(const std::vector<IterVar>& axes, Stmt body) {
   return body;
 }
 
+// A number still has one iteration that is named.
+void AddOnlyIteration(BlockAxes& axes) {
+  axes.iters.push_back({{0, 1}, Var("vi", kIndexType), IterKind::kSpatial, ""});
+  axes.values.emplace_back(0);
+}
+
 std::vector<Expr> PointOf(const std::vector<IterVar>& axis, const BlockAxes& axes) {
   std::vector<Expr> point;
   for (const IterVar& iter : axis) point.push_back(axes.iter_of.at(iter.var.get()));
@@ -148,6 +154,7 @@ class ReductionNest {
           AddAxis(axes, axis, {known->second, IntConst(known->second.dtype(), 1)}, known->second);
       }
     }
+    if (compute_.axis.empty() && compute_.reduce_axis.empty()) AddOnlyIteration(axes);
     return axes;
   }
 
@@ -187,10 +194,7 @@ std::vector<Stmt> MakeElements(const OperationNode& op, const ComputeOp& compute
     BlockAxes axes = MakeBlockAxes(compute.axis);
     const Expr value = rewrite(Substitute(compute.body[i], axes.iter_of));
     const Stmt store = MakeStore(results[i], value, PointOf(compute.axis, axes));
-    if (compute.axis.empty()) {  // A number still has one iteration that is named.
-      axes.iters.push_back({{0, 1}, Var("vi", kIndexType), IterKind::kSpatial, ""});
-      axes.values.emplace_back(0);
-    }
+    if (compute.axis.empty()) AddOnlyIteration(axes);
     blocks.push_back(MakeBlockRealize(results[i]->name, std::move(axes), op.attrs(), std::nullopt, store));
   }
   return blocks;
@@ -254,7 +258,7 @@ Stmt MakeNest(const OperationNode& op, const std::vector<Buffer>& results, const
   if (const ExternOp* external = op.As<ExternOp>()) return MakeExternBlock(op, *external, results, moved);
   const ComputeOp* compute = op.As<ComputeOp>();
   CHECK(compute != nullptr) << op.name() << " is neither a compute nor an extern";
-  if (compute->body.front().As<Reduce>() != nullptr) return ReductionNest(op, *compute, results, rewrite).Make();
+  if (compute->is_reduction()) return ReductionNest(op, *compute, results, rewrite).Make();
   return WrapLoops(compute->axis, MakeSeq(MakeElements(op, *compute, results, rewrite)));
 }
 

@@ -205,10 +205,9 @@ std::vector<Tensor> OperationNode::outputs() const {
 std::vector<Tensor> OperationNode::InputTensors() const {
   std::vector<Tensor> tensors;
   if (const ComputeOp* compute = As<ComputeOp>()) {
-    const bool is_reduction = compute->body.front().As<Reduce>() != nullptr;
     for (const Expr& e : compute->body) {
       AddTensorsRead(tensors, e);
-      if (is_reduction) break;  // Every further result has the same parts.
+      if (compute->is_reduction()) break;  // Every further result has the same parts.
     }
   } else if (const ScanOp* scan = As<ScanOp>()) {
     for (const auto* part : {&scan->init, &scan->update}) {

@@ -52,6 +52,7 @@ struct ComputeOp {
   std::vector<IterVar> axis, reduce_axis;
   std::vector<Expr> body;
   std::vector<Tensor> layout_free;  // Of its inputs, those whose layout in memory nobody else depends on.
+  bool is_reduction() const { return body.front().As<Reduce>() != nullptr; }  // Of no axis, too.
 };
 // Result i is state i after all steps: `init[i]` says its first elements along the outermost dimension; `update[i]`
 // each further one, from elements of `state[i]` that came before.

@@ -134,7 +134,6 @@ StatusOr<CommReducer> MakeReducer(const std::vector<DataType>& types, const Comb
 StatusOr<std::vector<Expr>> MakeReduce(const CommReducer& combiner, const std::vector<Expr>& source,
                                        const std::vector<IterVar>& axis, const std::vector<Expr>& init,
                                        std::optional<Expr> condition, const std::string& name) {
-  if (axis.empty()) return InvalidArgument("reducer \"" + name + "\": no axis to reduce over; make one by reduce_axis");
   for (const IterVar& iter : axis) {
     if (iter.kind != IterKind::kReduce)
       return InvalidArgument("reducer \"" + name + "\": axis \"" + iter.var.name() +

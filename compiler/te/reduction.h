@@ -25,7 +25,8 @@ StatusOr<CommReducer> MakeReducer(const std::vector<DataType>& types, const Comb
 
 // One expression per component of `source`: the same reduction with another value_index. `init`, unless empty, is what
 // the reduction starts from instead of the identity; elements where `condition` does not hold are left out.
-// InvalidArgument where there is no axis, an axis is no reduction's, or the numbers of values differ.
+// Without an axis the source joins once. InvalidArgument where an axis is no reduction's, or the numbers of values
+// differ.
 StatusOr<std::vector<Expr>> MakeReduce(const CommReducer& combiner, const std::vector<Expr>& source,
                                        const std::vector<IterVar>& axis, const std::vector<Expr>& init = {},
                                        std::optional<Expr> condition = std::nullopt,
@@ -35,7 +36,7 @@ StatusOr<std::vector<Expr>> MakeReduce(const CommReducer& combiner, const std::v
 // least; kAll: true; kAny: false.
 enum class Combiner : uint8_t { kSum, kProd, kMin, kMax, kAll, kAny };
 CommReducer NamedReducer(Combiner combiner, DataType type);
-// `source` combined over `axis`, which is not empty.
+// `source` combined over `axis`.
 Expr ReduceOver(Combiner combiner, const Expr& source, const std::vector<IterVar>& axis);
 
 // As literals, as TVM writes them. CHECK that the type has such values.

@@ -1,6 +1,7 @@
 #include "compiler/topi/operand.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "compiler/ir/structural.h"
@@ -25,8 +26,13 @@ StatusOr<std::vector<int64_t>> NormalizeAxes(std::string_view op, const std::vec
     ASSIGN_OR_RETURN(const int64_t normal, NormalizeAxis(op, axis, ndim));
     chosen.insert(normal);
   }
-  for (int64_t axis = 0; axes.empty() && axis < ndim; ++axis) chosen.insert(axis);
   return std::vector<int64_t>(chosen.begin(), chosen.end());
+}
+
+std::vector<int64_t> AllAxes(const Tensor& x) {
+  std::vector<int64_t> axes(x.ndim());
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
 }
 
 Status CheckNdim(std::string_view op, const char* what, const Tensor& x, size_t ndim) {

@@ -20,8 +20,9 @@ Status OperatorError(std::string_view op, const std::string& why);
 
 // In [0, ndim); negative ones count from the end.
 StatusOr<int64_t> NormalizeAxis(std::string_view op, int64_t axis, int64_t ndim);
-// Ascending, each once; all of them where `axes` is empty.
+// Ascending, each once.
 StatusOr<std::vector<int64_t>> NormalizeAxes(std::string_view op, const std::vector<int64_t>& axes, int64_t ndim);
+std::vector<int64_t> AllAxes(const Tensor& x);
 Status CheckNdim(std::string_view op, const char* what, const Tensor& x, size_t ndim);
 // Extents that an operator needs as numbers.
 StatusOr<std::vector<int64_t>> ConstantExtents(std::string_view op, const Tensor& x);

@@ -47,6 +47,7 @@ StatusOr<Reducing> PlanReduction(std::string_view op, const Tensor& x, const std
 
 // The index into the reduced elements.
 Expr FlatIndex(const Reducing& plan) {
+  if (plan.iters.empty()) return 0;
   Expr index = plan.iters.front().var;
   for (size_t i = 1; i < plan.iters.size(); ++i) index = index * plan.iters[i].domain.extent + plan.iters[i].var;
   return index;

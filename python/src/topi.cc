@@ -98,6 +98,10 @@ void BindElementwise(py::module_& m) {
       py::arg("condition"), py::arg("x"), py::arg("y"));
 }
 
+std::vector<int64_t> ReducedAxes(const Tensor& data, const py::object& axis) {
+  return axis.is_none() ? topi::AllAxes(data) : IntsOf(axis);
+}
+
 void BindReductions(py::module_& m) {
   using te::Combiner;
   constexpr std::pair<const char*, Combiner> kRows[] = {{"sum", Combiner::kSum}, {"prod", Combiner::kProd},
@@ -107,7 +111,7 @@ void BindReductions(py::module_& m) {
     m.def(
         name,
         [name = name, combiner = combiner](const Tensor& data, const py::object& axis, bool keepdims) {
-          return Value(topi::ReduceAlong(name, combiner, data, IntsOf(axis), keepdims));
+          return Value(topi::ReduceAlong(name, combiner, data, ReducedAxes(data, axis), keepdims));
         },
         py::arg("data"), py::arg("axis") = py::none(), py::arg("keepdims") = false);
   for (const bool is_max : {true, false}) {
@@ -115,7 +119,7 @@ void BindReductions(py::module_& m) {
     m.def(
         name,
         [name, is_max](const Tensor& data, const py::object& axis, bool keepdims, bool select_last_index) {
-          return Value(topi::ArgReduce(name, is_max, data, IntsOf(axis), keepdims, select_last_index));
+          return Value(topi::ArgReduce(name, is_max, data, ReducedAxes(data, axis), keepdims, select_last_index));
         },
         py::arg("data"), py::arg("axis") = py::none(), py::arg("keepdims") = false,
         py::arg("select_last_index") = false);

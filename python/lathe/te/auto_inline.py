@@ -1,6 +1,6 @@
 """What schedules inline without being told: te.schedule.AutoInlineElemWise and its like."""
 from lathe.te.tensor import ComputeOp
-from lathe.tir.expr import BufferLoad
+from lathe.tir.expr import BufferLoad, Reduce
 from lathe.tir.stmt_functor import post_order_visit
 
 
@@ -13,7 +13,7 @@ def _indices_read(op):
 
 
 def _is_injective(op):
-    return isinstance(op, ComputeOp) and not op.reduce_axis
+    return isinstance(op, ComputeOp) and not isinstance(op.body[0], Reduce)
 
 
 def _is_broadcast(op):

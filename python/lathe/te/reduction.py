@@ -10,7 +10,8 @@ def _axes(axis):
 
 
 def _is_axis(axis):
-    return isinstance(axis, IterVar) or isinstance(axis, (list, tuple)) and bool(axis) and isinstance(axis[0], IterVar)
+    """A list of none is one, too: then the source joins once."""
+    return isinstance(axis, IterVar) or isinstance(axis, (list, tuple)) and all(isinstance(each, IterVar) for each in axis)
 
 
 def _starts(init):

@@ -34,7 +34,7 @@ TEST(ReduceAlong, KeepsDimensionsOrReducesAll) {
   const Given x = Input(SmallIntegers({2, 5, 3}, 2), "x");
   double sum = 0;
   for (const double value : x.array.values) sum += value;
-  ExpectNear(ResultOf(ReduceAlong("sum", te::Combiner::kSum, x.tensor, {}, false), {x}),
+  ExpectNear(ResultOf(ReduceAlong("sum", te::Combiner::kSum, x.tensor, {0, 1, 2}, false), {x}),
              Fill({}, [&](const Index&) { return sum; }));
   const Array kept = ResultOf(ReduceAlong("sum", te::Combiner::kSum, x.tensor, {-1, 0}, true), {x});
   EXPECT_EQ(kept.shape, (Index{1, 5, 1}));
@@ -42,6 +42,14 @@ TEST(ReduceAlong, KeepsDimensionsOrReducesAll) {
   for (int64_t i = 0; i < 2; ++i)
     for (int64_t k = 0; k < 3; ++k) first += x.array[{i, 0, k}];
   EXPECT_EQ(kept.values[0], first);
+}
+
+TEST(ReduceAlong, KeepsElementsWhereThereAreNoAxes) {
+  const Given x = Input(SmallIntegers({2, 5}, 2), "x");
+  for (const te::Combiner combiner : {te::Combiner::kSum, te::Combiner::kProd, te::Combiner::kMax, te::Combiner::kMin})
+    ExpectNear(ResultOf(ReduceAlong("op", combiner, x.tensor, {}, false), {x}), x.array);
+  ExpectNear(ResultOf(ArgReduce("argmax", true, x.tensor, {}, false, false), {x}),
+             Fill({2, 5}, [](const Index&) { return 0; }));
 }
 
 TEST(ReduceAlong, AsksBools) {
@@ -79,7 +87,7 @@ TEST(ArgReduce, FindsTheFirstOrLastOfEqualOnes) {
 
 TEST(ArgReduce, CountsInRowMajorOrderOverAllAxes) {
   const Given x = Input(Fill({3, 4}, [](const Index& at) { return at == Index{1, 2} ? 9.0 : 0.0; }), "x");
-  ExpectNear(ResultOf(ArgReduce("argmax", true, x.tensor, {}, false, false), {x}),
+  ExpectNear(ResultOf(ArgReduce("argmax", true, x.tensor, {0, 1}, false, false), {x}),
              Fill({}, [](const Index&) { return 6; }));
 }
 
