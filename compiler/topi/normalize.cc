@@ -15,6 +15,15 @@ namespace {
 
 Expr Op(const char* name, const Expr& x) { return MakeCall(x.dtype(), name, {x}); }
 
+// What sums of such elements are taken in: a sum of float16 ends at 65504.
+DataType SumTypeOf(DataType type) { return type.bits < 32 ? DataType::Float(32) : type; }
+Expr Wide(const Expr& e) { return MakeCast(SumTypeOf(e.dtype()), e); }
+
+Tensor CastAs(const Tensor& x, DataType type) {
+  return te::Compute(
+      x.shape(), [&](const Point& at) { return MakeCast(type, x(at)); }, Ax("T_cast", kElementwise, x.ndim()));
+}
+
 Status CheckFloat(std::string_view op, const Tensor& x) {
   if (x.dtype().is_float()) return OkStatus();
   return OperatorError(op, "\"" + x.name() + "\" is " + x.dtype().ToString() + ", not a float; cast it first");
@@ -58,7 +67,7 @@ struct Norm {
   std::vector<int64_t> axes;
   std::vector<IterVar> iters;
   Shape others;
-  Expr count;  // Of the elements in one mean, in x's type.
+  Expr count;  // Of the elements in one mean, in the type of their sum.
   bool Has(size_t i) const { return std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) != axes.end(); }
   Point Rest(const Point& at) const { return Pick(at, false); }
   Point Inner(const Point& at) const { return Pick(at, true); }
@@ -82,7 +91,8 @@ StatusOr<Norm> PlanNorm(std::string_view op, const Tensor& x, const std::vector<
   if (x.ndim() == 0 || axes.empty()) return OperatorError(op, "no axes to take the mean over");
   Norm norm{{}, {}, {}, 1};
   ASSIGN_OR_RETURN(norm.axes, NormalizeAxes(op, axes, static_cast<int64_t>(x.ndim())));
-  Expr count = NumberOf(x.dtype(), 1);
+  const DataType type = SumTypeOf(x.dtype());
+  Expr count = NumberOf(type, 1);
   for (size_t i = 0; i < x.ndim(); ++i) {
     const Expr& extent = x.shape()[i];
     if (!norm.Has(i)) {
@@ -91,8 +101,7 @@ StatusOr<Norm> PlanNorm(std::string_view op, const Tensor& x, const std::vector<
     }
     norm.iters.push_back(te::ReduceAxisTo(extent, "k" + std::to_string(i)));
     const int64_t* number = AsIntConst(extent);
-    count =
-        count * (number != nullptr ? NumberOf(x.dtype(), static_cast<double>(*number)) : MakeCast(x.dtype(), extent));
+    count = count * (number != nullptr ? NumberOf(type, static_cast<double>(*number)) : MakeCast(type, extent));
   }
   norm.count = count;
   return norm;
@@ -110,25 +119,26 @@ Tensor MeanPart(const Norm& norm, const std::string& name, size_t ndim,
 
 // The sums of x and of its squares in one pass.
 std::vector<Tensor> SumsAndSquares(const Norm& norm, const Tensor& x, const std::string& name) {
+  const DataType type = SumTypeOf(x.dtype());
   const CommReducer reducer =
       te::MakeReducer(
-          {x.dtype(), x.dtype()}, [](const Point& a, const Point& b) { return Point{a[0] + b[0], a[1] + b[1]}; },
+          {type, type}, [](const Point& a, const Point& b) { return Point{a[0] + b[0], a[1] + b[1]}; },
           [](const std::vector<DataType>& types) { return Point{NumberOf(types[0], 0), NumberOf(types[1], 0)}; })
           .value();
   return te::ComputeSeveral(
       norm.others,
       [&](const Point& rest) {
-        const Expr e = x(norm.Element(rest, x.ndim()));
+        const Expr e = Wide(x(norm.Element(rest, x.ndim())));
         return te::MakeReduce(reducer, {e, e * e}, norm.iters).value();
       },
       Ax(name, kCommReduceIdx, norm.others.size()));
 }
 
-// (e - mean) * rsqrt(mean of squares - mean^2 + epsilon)
+// (e - mean) * rsqrt(mean of squares - mean^2 + epsilon), in the type of the sums
 Expr Normalized(const Norm& norm, const Expr& e, const std::vector<Tensor>& sums, const Point& rest, double epsilon) {
   const Expr mean = sums[0](rest) / norm.count;
   const Expr variance = sums[1](rest) / norm.count - mean * mean;
-  return (e - mean) * Op("rsqrt", variance + NumberOf(e.dtype(), epsilon));
+  return (Wide(e) - mean) * Op("rsqrt", variance + NumberOf(mean.dtype(), epsilon));
 }
 
 Status CheckPerChannel(std::string_view op, const Tensor& x, int64_t axis, const std::vector<Tensor>& parameters) {
@@ -206,20 +216,21 @@ StatusOr<Tensor> LayerNorm(const Tensor& x, const Tensor& gamma, std::optional<T
   ASSIGN_OR_RETURN(const Norm norm, PlanNorm("nn.layer_norm", x, axes));
   RETURN_IF_ERROR(CheckNdim("nn.layer_norm", "gamma", gamma, norm.axes.size()));
   if (beta) RETURN_IF_ERROR(CheckNdim("nn.layer_norm", "beta", *beta, norm.axes.size()));
-  const Tensor sum = MeanPart(norm, x.name() + "_sum", x.ndim(), [&](const Point& at, const Point&) { return x(at); });
+  const Tensor sum =
+      MeanPart(norm, x.name() + "_sum", x.ndim(), [&](const Point& at, const Point&) { return Wide(x(at)); });
   const Tensor mean = te::Compute(
       norm.others, [&](const Point& rest) { return sum(rest) / norm.count; },
       Ax(x.name() + "_mean", kInjective, norm.others.size()));
   const Tensor squares = MeanPart(norm, x.name() + "_var_sum", x.ndim(), [&](const Point& at, const Point& rest) {
-    return (x(at) - mean(rest)) * (x(at) - mean(rest));
+    return (Wide(x(at)) - mean(rest)) * (Wide(x(at)) - mean(rest));
   });
   return te::Compute(
       x.shape(),
       [&](const Point& at) {
         const Point rest = norm.Rest(at);
         const Expr variance = squares(rest) / norm.count;
-        const Expr unit = (x(at) - mean(rest)) * Op("rsqrt", variance + NumberOf(x.dtype(), epsilon));
-        const Expr scaled = unit * gamma(norm.Inner(at));
+        const Expr unit = (Wide(x(at)) - mean(rest)) * Op("rsqrt", variance + NumberOf(mean.dtype(), epsilon));
+        const Expr scaled = MakeCast(x.dtype(), unit) * gamma(norm.Inner(at));
         return beta ? scaled + (*beta)(norm.Inner(at)) : scaled;
       },
       Ax("T_layer_norm", kInjective, x.ndim()));
@@ -235,7 +246,8 @@ StatusOr<Tensor> InstanceNorm(const Tensor& x, const Tensor& gamma, const Tensor
       x.shape(),
       [&](const Point& at) {
         const Expr& channel = at[static_cast<size_t>(c)];
-        return Normalized(norm, x(at), sums, norm.Rest(at), epsilon) * gamma({channel}) + beta({channel});
+        const Expr unit = Normalized(norm, x(at), sums, norm.Rest(at), epsilon);
+        return MakeCast(x.dtype(), unit) * gamma({channel}) + beta({channel});
       },
       Ax("T_instance_norm", kInjective, x.ndim()));
 }
@@ -255,7 +267,8 @@ StatusOr<Tensor> GroupNorm(const Tensor& x, const Tensor& gamma, const Tensor& b
   std::vector<int64_t> inner = {dim + 1};
   ASSIGN_OR_RETURN(const std::vector<int64_t> given, NormalizeAxes(kOp, axes, static_cast<int64_t>(x.ndim())));
   for (const int64_t axis : given) inner.push_back(axis < dim ? axis : axis + 1);
-  ASSIGN_OR_RETURN(const Tensor grouped, Reshape(x, shape));
+  ASSIGN_OR_RETURN(Tensor grouped, Reshape(x, shape));
+  if (SumTypeOf(x.dtype()) != x.dtype()) grouped = CastAs(grouped, SumTypeOf(x.dtype()));
   ASSIGN_OR_RETURN(const Norm norm, PlanNorm(kOp, grouped, inner));
   const std::vector<Tensor> sums = SumsAndSquares(norm, grouped, x.name() + "_red_temp");
   ASSIGN_OR_RETURN(const Tensor g, Reshape(gamma, {shape[c], shape[c + 1]}));
@@ -264,20 +277,16 @@ StatusOr<Tensor> GroupNorm(const Tensor& x, const Tensor& gamma, const Tensor& b
       shape,
       [&](const Point& at) {
         const Point channel = {at[c], at[c + 1]};
-        return Normalized(norm, grouped(at), sums, norm.Rest(at), epsilon) * g(channel) + b(channel);
+        const Expr unit = Normalized(norm, grouped(at), sums, norm.Rest(at), epsilon);
+        return MakeCast(x.dtype(), unit) * g(channel) + b(channel);
       },
       Ax("T_group_norm", kInjective, shape.size()));
   return Reshape(result, x.shape());
 }
 
 StatusOr<Tensor> RmsNorm(const Tensor& x, const Tensor& weight, const std::vector<int64_t>& axes, double epsilon) {
-  const auto cast = [](const Tensor& t, DataType type) {
-    return te::Compute(
-        t.shape(), [&](const Point& at) { return t.dtype() == type ? t(at) : MakeCast(type, t(at)); },
-        Ax("T_cast", kElementwise, t.ndim()));
-  };
   RETURN_IF_ERROR(CheckFloat("nn.rms_norm", x));
-  const Tensor wide = cast(x, DataType::Float(32));
+  const Tensor wide = CastAs(x, DataType::Float(32));
   ASSIGN_OR_RETURN(const Norm norm, PlanNorm("nn.rms_norm", wide, axes));
   RETURN_IF_ERROR(CheckNdim("nn.rms_norm", "weight", weight, norm.axes.size()));
   ASSIGN_OR_RETURN(const Tensor square, Both("multiply", wide, wide));
@@ -286,15 +295,14 @@ StatusOr<Tensor> RmsNorm(const Tensor& x, const Tensor& weight, const std::vecto
       norm.others,
       [&](const Point& rest) { return Op("rsqrt", sum(rest) / norm.count + NumberOf(DataType::Float(32), epsilon)); },
       Ax("rsqrt", kInjective, norm.others.size()));
-  const Tensor scale = cast(weight, DataType::Float(32));
+  const Tensor scale = CastAs(weight, DataType::Float(32));
   const Tensor result = te::Compute(
       x.shape(), [&](const Point& at) { return factor(norm.Rest(at)) * wide(at) * scale(norm.Inner(at)); },
       Ax("T_rms_norm", kInjective, x.ndim()));
-  return cast(result, x.dtype());
+  return CastAs(result, x.dtype());
 }
 
-StatusOr<Tensor> LocalResponseNorm(const Tensor& x, int64_t size, int64_t axis, double alpha, double beta,
-                                   double bias) {
+StatusOr<Tensor> LocalResponseNorm(const Tensor& x, int64_t size, int64_t axis, float alpha, float beta, float bias) {
   RETURN_IF_ERROR(CheckFloat("nn.lrn", x));
   RETURN_IF_ERROR(CheckNdim("nn.lrn", "data", x, 4));
   ASSIGN_OR_RETURN(const int64_t dim, NormalizeAxis("nn.lrn", axis, 4));

@@ -247,7 +247,7 @@ void BindNorms(py::module_& nn) {
       py::arg("data"), py::arg("weight"), py::arg("axis"), py::arg("epsilon") = 1e-5);
   nn.def(
       "lrn",
-      [](const Tensor& data, int64_t size, int64_t axis, double alpha, double beta, double bias) {
+      [](const Tensor& data, int64_t size, int64_t axis, float alpha, float beta, float bias) {
         return Value(topi::LocalResponseNorm(data, size, axis, alpha, beta, bias));
       },
       py::arg("data"), py::arg("size"), py::arg("axis") = 1, py::arg("alpha") = 0.0001, py::arg("beta") = 0.75,
