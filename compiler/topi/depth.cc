@@ -46,8 +46,6 @@ StatusOr<Tensor> SpaceToDepth(const Tensor& x, int64_t block_size, const std::st
 
 StatusOr<Tensor> DepthToSpace(const Tensor& x, int64_t block_size, const std::string& layout, const std::string& mode) {
   ASSIGN_OR_RETURN(const ImagePlaces at, ImagePlacesOf("nn.depth_to_space", x, block_size, layout));
-  if (mode != "DCR" && mode != "CDR")
-    return OperatorError("nn.depth_to_space", "no mode \"" + mode + "\"; choose \"DCR\" or \"CDR\"");
   const Expr size = block_size, channels = FloorDiv(x.shape()[at.channel], size * size);
   Shape shape = x.shape();
   shape[at.channel] = channels;

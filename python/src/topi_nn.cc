@@ -79,14 +79,12 @@ void BindConvOf(py::module_& nn, const char* name, const std::string& layout, co
       py::arg("Input"), py::arg("Filter"), py::arg("stride") = 1, py::arg("padding") = "VALID", py::arg("dilation") = 1,
       py::arg("out_dtype") = py::none());
 }
-void BindGroupConvOf(py::module_& nn, const char* name, const std::string& layout, bool is_kernel_layout_free = false) {
+void BindGroupConvOf(py::module_& nn, const char* name, const std::string& layout) {
   nn.def(
       name,
       [=](const Tensor& data, const Tensor& kernel, const py::object& stride, const py::object& padding,
           const py::object& dilation, int64_t groups, const py::object& dtype) {
-        topi::ConvOptions options = OptionsOf(stride, padding, dilation, groups, layout, "", dtype);
-        options.is_kernel_layout_free = is_kernel_layout_free;
-        return Value(topi::Conv(data, kernel, options));
+        return Value(topi::Conv(data, kernel, OptionsOf(stride, padding, dilation, groups, layout, "", dtype)));
       },
       py::arg("Input"), py::arg("Filter"), py::arg("stride") = 1, py::arg("padding") = "VALID", py::arg("dilation") = 1,
       py::arg("groups") = 1, py::arg("out_dtype") = py::none());
@@ -140,7 +138,7 @@ void BindConvolutions(py::module_& nn) {
   BindConvOf(nn, "conv2d_nhwc", "NHWC", "HWIO", /*is_kernel_layout_free=*/true);
   BindConvOf(nn, "conv2d_hwcn", "HWCN", "HWIO");
   BindGroupConvOf(nn, "conv3d_ncdhw", "NCDHW");
-  BindGroupConvOf(nn, "conv3d_ndhwc", "NDHWC", /*is_kernel_layout_free=*/true);
+  BindGroupConvOf(nn, "conv3d_ndhwc", "NDHWC");
   BindGroupConvOf(nn, "group_conv1d_ncw", "NCW");
   BindGroupConvOf(nn, "group_conv1d_nwc", "NWC");
   BindGroupConvOf(nn, "group_conv2d_nchw", "NCHW");

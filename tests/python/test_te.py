@@ -212,12 +212,12 @@ def test_pixels_and_layouts_agree_with_numpy():
             (Y, y, topi.nn.space_to_depth(Y, 2, "NHWC"), deep.transpose(0, 2, 3, 1)),
             (X, x, topi.nn.depth_to_space(X, 2), wide["DCR"]),
             (X, x, topi.nn.depth_to_space(X, 2, mode="CDR"), wide["CDR"]),
+            (X, x, topi.nn.depth_to_space(X, 2, mode="CRD"), wide["CDR"]),
             (X, x, topi.layout_transform(X, "NCHW", "NHWC"), y),
             (X, x, topi.layout_transform(X, "NCHW", "NCHW3c"), blocks)]:
         tvm.testing.assert_allclose(run([arg], result, value), expected)
     assert topi.layout_transform(X, "NCHW", "NCHW").same_as(X)
     for refused, why in [(lambda: topi.nn.space_to_depth(X, 2, "NCWH"), "no layout"),
-                         (lambda: topi.nn.depth_to_space(X, 2, mode="RCD"), "no mode"),
                          (lambda: topi.nn.depth_to_space(X, 0), "less than 1"),
                          (lambda: topi.layout_transform(X, "NCHW", "NHW"), "different dimensions")]:
         with pytest.raises(tvm.TVMError, match=why):
@@ -268,6 +268,8 @@ def test_parameters_of_externs_begin_at_an_offset():
     C = te.extern((16, 4), [A, B], lambda ins, outs: tir.call_packed("my.function", ins[0], ins[1], outs[0]), name="C")
     func = te.create_prim_func([A, C])
     taken = [func.buffer_map[param] for param in func.params]
+    V, K = te.placeholder((1, 6, 6, 6, 4), name="V"), te.placeholder((3, 3, 3, 4, 8), name="K")
+    assert "layout_free_buffers" not in te.create_prim_func([V, K, topi.nn.conv3d_ndhwc(V, K, 1, 1, 1, 1)]).attrs
     assert [isinstance(each.elem_offset, tir.Var) and each.offset_factor == 1 for each in taken] == [True, True]
     calls = []
     tir.stmt_functor.post_order_visit(func.body, lambda node: calls.append(node) if isinstance(node, tir.Call) else None)
