@@ -340,7 +340,27 @@ StatusOr<Tensor> Flip(const Tensor& x, int64_t axis) {
   });
 }
 
-StatusOr<Tensor> Take(const Tensor& x, const Tensor& indices, std::optional<int64_t> axis, const std::string& mode) {
+namespace {
+
+// How many dimensions of x and indices go together in a Take along dimension `dim`.
+StatusOr<size_t> BatchOf(const Tensor& x, const Tensor& indices, int64_t dim, int64_t batch_dims) {
+  const auto ndim = static_cast<int64_t>(indices.ndim());
+  const int64_t batch = batch_dims < 0 ? batch_dims + ndim : batch_dims;
+  if (batch < 0 || batch > std::min(ndim, dim))
+    return OperatorError("take", "batch_dims is " + std::to_string(batch_dims) + "; choose one from " +
+                                     std::to_string(-ndim) + " to " + std::to_string(std::min(ndim, dim)) +
+                                     ": dimensions of indices that come before the axis");
+  for (size_t i = 0; i < static_cast<size_t>(batch); ++i) {
+    if (!MayEqual(x.shape()[i], indices.shape()[i]))
+      return OperatorError("take", "x and indices differ in dimension " + std::to_string(i) + ", one of the batch");
+  }
+  return static_cast<size_t>(batch);
+}
+
+}  // namespace
+
+StatusOr<Tensor> Take(const Tensor& x, const Tensor& indices, std::optional<int64_t> axis, const std::string& mode,
+                      int64_t batch_dims) {
   RETURN_IF_ERROR(CheckIndices("take", indices));
   if (!axis) {
     RETURN_IF_ERROR(IndexWithin(0, 1, mode).status());
@@ -350,10 +370,13 @@ StatusOr<Tensor> Take(const Tensor& x, const Tensor& indices, std::optional<int6
   }
   ASSIGN_OR_RETURN(const int64_t dim, NormalizeAxis("take", *axis, static_cast<int64_t>(x.ndim())));
   RETURN_IF_ERROR(IndexWithin(0, 1, mode).status());
-  const size_t d = static_cast<size_t>(dim), n = indices.ndim();
-  const Shape shape = Concat(Part(x.shape(), 0, d), indices.shape(), Part(x.shape(), d + 1, x.ndim()));
+  ASSIGN_OR_RETURN(const size_t batch, BatchOf(x, indices, dim, batch_dims));
+  const size_t d = static_cast<size_t>(dim), n = indices.ndim() - batch;
+  const Shape shape =
+      Concat(Part(x.shape(), 0, d), Part(indices.shape(), batch, indices.ndim()), Part(x.shape(), d + 1, x.ndim()));
   return Move(x, shape, "T_take", [&](const Point& at) {
-    const Expr index = IndexWithin(indices(Part(at, d, d + n)), x.shape()[d], mode).value();
+    const Point place = Concat(Part(at, 0, batch), Part(at, d, d + n));
+    const Expr index = IndexWithin(indices(place), x.shape()[d], mode).value();
     return Concat(Part(at, 0, d), {index}, Part(at, d + n, at.size()));
   });
 }

@@ -27,8 +27,10 @@ StatusOr<Tensor> Tile(const Tensor& x, const std::vector<int64_t>& repeats);
 StatusOr<Tensor> Repeat(const Tensor& x, int64_t repeats, int64_t axis);
 StatusOr<Tensor> Flip(const Tensor& x, int64_t axis);
 // Elements of x at `indices` along an axis (none: of x in row-major order). Mode "clip" takes the nearest for an index
-// outside, "wrap" counts round and round, "fast" trusts.
-StatusOr<Tensor> Take(const Tensor& x, const Tensor& indices, std::optional<int64_t> axis, const std::string& mode);
+// outside, "wrap" counts round and round, "fast" trusts. The first `batch_dims` dimensions (negative: as counted from
+// the last of `indices`) of both go together; they come before `axis`.
+StatusOr<Tensor> Take(const Tensor& x, const Tensor& indices, std::optional<int64_t> axis, const std::string& mode,
+                      int64_t batch_dims = 0);
 StatusOr<Tensor> Gather(const Tensor& x, int64_t axis, const Tensor& indices);
 // indices[:, p] is the index into the first dimensions of x; `batch_dims` leading dimensions go together.
 StatusOr<Tensor> GatherNd(const Tensor& x, const Tensor& indices, int64_t batch_dims);

@@ -181,10 +181,7 @@ void BindCopies(py::module_& m) {
   m.def(
       "take",
       [](const Tensor& a, const Tensor& indices, std::optional<int64_t> axis, int64_t batch_dims,
-         const std::string& mode) {
-        if (batch_dims != 0) throw Failure(ErrorKind::kValue, "topi.take: batch_dims other than 0 is not supported");
-        return Value(topi::Take(a, indices, axis, mode));
-      },
+         const std::string& mode) { return Value(topi::Take(a, indices, axis, mode, batch_dims)); },
       py::arg("a"), py::arg("indices"), py::arg("axis") = py::none(), py::arg("batch_dims") = 0,
       py::arg("mode") = "clip");
   m.def(

@@ -232,6 +232,29 @@ def test_indices_outside_are_taken_round_and_round():
         tvm.testing.assert_allclose(run([X, I], result, x, indices), np.take(x, indices, axis, mode="wrap"))
 
 
+@pytest.mark.parametrize("axis, batch_dims", [(1, 1), (2, 1), (-1, 2), (2, -1), (1, 0)])
+@pytest.mark.parametrize("mode", ["clip", "wrap", "fast"])
+def test_indices_of_a_batch_are_taken_of_their_own_row(axis, batch_dims, mode):
+    x = np.arange(2 * 3 * 4 * 5, dtype="float32").reshape(2, 3, 4, 5)
+    random = np.random.default_rng(0)
+    indices = random.integers(*((0, 3) if mode == "fast" else (-9, 9)), (2, 3, 6)).astype("int32")
+    X, I = te.placeholder(x.shape, name="X"), te.placeholder(indices.shape, name="I", dtype="int32")
+    count = batch_dims % 3
+    rows = [np.take(part, at, axis % 4 - count, mode="raise" if mode == "fast" else mode)
+            for part, at in zip(x.reshape(-1, *x.shape[count:]), indices.reshape(-1, *indices.shape[count:]))]
+    expected = np.stack(rows).reshape(*x.shape[:count], *rows[0].shape)
+    tvm.testing.assert_allclose(run([X, I], topi.take(X, I, axis, batch_dims, mode), x, indices), expected)
+
+
+def test_a_batch_comes_before_the_axis_and_is_as_large_in_both():
+    A, I = te.placeholder((3, 4, 5), name="A"), te.placeholder((3, 2), name="I", dtype="int32")
+    for axis, batch_dims, why in [(0, 1, "batch_dims is 1"), (2, 3, "batch_dims is 3"), (2, -3, "batch_dims is -3"),
+                                  (2, 2, "differ in dimension 1")]:
+        with pytest.raises(tvm.TVMError, match=why):
+            topi.take(A, I, axis, batch_dims)
+    assert list(topi.take(A, I, batch_dims=1).shape) == [3, 2]  # Of A in row-major order, as in TVM.
+
+
 def test_operators_are_built_as_in_tvm_0_27():
     X, A = te.placeholder((1, 4, 6, 6), name="X"), te.placeholder((4, 8), name="A")
     Y, W = te.placeholder((1, 6, 6, 4), name="Y"), te.placeholder((3, 3, 4, 8), name="W")
@@ -245,6 +268,8 @@ def test_operators_are_built_as_in_tvm_0_27():
     assert list(conv.attrs["layout_free_buffers"]) == [1]
     plain = te.create_prim_func([Y, W, topi.nn.conv2d(Y, W, 1, 1, 1, "NHWC", "HWIO")])
     assert "layout_free_buffers" not in plain.attrs
+    V, K = te.placeholder((1, 6, 6, 6, 4), name="V"), te.placeholder((3, 3, 3, 4, 8), name="K")
+    assert "layout_free_buffers" not in te.create_prim_func([V, K, topi.nn.conv3d_ndhwc(V, K, 1, 1, 1, 1)]).attrs
     names = [part.op.name for part in topi.split(A, [2, 5], axis=1)], [part.op.name for part in topi.split(A, 2, axis=1)]
     assert names == (["T_split"] * 3, ["T_split_sections"] * 2)
     assert "A_red_temp_v1[v_ax0] > A[v_ax0, v_k1]" in te.create_prim_func([A, topi.argmax(A, axis=1)]).script()
@@ -268,8 +293,6 @@ def test_parameters_of_externs_begin_at_an_offset():
     C = te.extern((16, 4), [A, B], lambda ins, outs: tir.call_packed("my.function", ins[0], ins[1], outs[0]), name="C")
     func = te.create_prim_func([A, C])
     taken = [func.buffer_map[param] for param in func.params]
-    V, K = te.placeholder((1, 6, 6, 6, 4), name="V"), te.placeholder((3, 3, 3, 4, 8), name="K")
-    assert "layout_free_buffers" not in te.create_prim_func([V, K, topi.nn.conv3d_ndhwc(V, K, 1, 1, 1, 1)]).attrs
     assert [isinstance(each.elem_offset, tir.Var) and each.offset_factor == 1 for each in taken] == [True, True]
     calls = []
     tir.stmt_functor.post_order_visit(func.body, lambda node: calls.append(node) if isinstance(node, tir.Call) else None)

@@ -104,6 +104,11 @@ TEST(Take, ReadsAtIndicesInEveryMode) {
   ExpectNear(
       ResultOf(Take(x.tensor, outside.tensor, std::nullopt, "wrap"), {x, outside}),
       Fill({3}, [&](const Index& at) { return x.array.values[static_cast<size_t>((7 * at[0] - 5 + 12) % 12)]; }));
+  const Given rows = Indices(Fill({4, 2}, [](const Index& at) { return static_cast<double>((at[0] + at[1]) % 3); }));
+  ExpectNear(ResultOf(Take(x.tensor, rows.tensor, 1, "clip", 1), {x, rows}),
+             Fill({4, 2}, [&](const Index& at) { return x.array[{at[0], (at[0] + at[1]) % 3}]; }));
+  EXPECT_THAT(Take(x.tensor, rows.tensor, 0, "clip", 1).status().message(), HasSubstr("batch_dims is 1"));
+  EXPECT_THAT(Take(x.tensor, inside.tensor, 1, "clip", 1).status().message(), HasSubstr("differ in dimension 0"));
   EXPECT_THAT(Take(x.tensor, inside.tensor, 0, "guess").status().message(), HasSubstr("no mode \"guess\""));
   EXPECT_THAT(Take(x.tensor, x.tensor, 0, "clip").status().message(), HasSubstr("not integers"));
 }
