@@ -61,12 +61,12 @@ py::array AsNumpy(const NDArray& array) {
 }
 
 void CopyFrom(const NDArray& array, const py::object& source) {
-  const py::array compact =
-      py::module_::import("numpy").attr("ascontiguousarray")(source, py::arg("dtype") = NumpyType(array.dtype()));
-  std::vector<int64_t> shape(compact.shape(), compact.shape() + compact.ndim());
-  if (shape != array.shape() && compact.size() != array.num_elements())
-    throw Failure(ErrorKind::kValue, fmt::format("copyfrom: the array has {} elements, the source {}",
-                                                 array.num_elements(), compact.size()));
+  const py::array compact = py::module_::import("numpy").attr("asarray")(
+      source, py::arg("dtype") = NumpyType(array.dtype()), py::arg("order") = "C");
+  const std::vector<int64_t> shape(compact.shape(), compact.shape() + compact.ndim());
+  if (shape != array.shape())
+    throw Failure(ErrorKind::kValue, fmt::format("copyfrom: the source has shape [{}], [{}] required; reshape it",
+                                                 fmt::join(shape, ", "), fmt::join(array.shape(), ", ")));
   std::memcpy(array.data(), compact.data(), static_cast<size_t>(array.size_bytes()));
 }
 

@@ -37,6 +37,18 @@ def test_copyto_copies_bytes_and_copyfrom_converts():
     assert a.copyto(numbers).numpy().tolist() == [0x3F800000] * 12
 
 
+def test_elements_are_those_of_an_array_of_the_same_shape():
+    a = tvm.nd.array(np.zeros((2, 3), "float32"))
+    for refused in (lambda: a.copyfrom(np.ones(6, "float32")), lambda: a.copyfrom(np.ones((3, 2), "float32")),
+                    lambda: a.__setitem__(slice(None), np.ones((6, 1), "float32")), lambda: a.copyfrom([1.0] * 6),
+                    lambda: a.copyfrom(tvm.nd.array(np.ones(6, "float32")))):
+        with pytest.raises(ValueError, match=r"source has shape \[.*\], \[2, 3\] required"):
+            refused()
+    a[:] = np.ones((3, 2), "float32").T
+    number = tvm.nd.array(np.array(7, "float32"))
+    assert a.numpy().sum() == 6 and number.shape == () and number.copyfrom(np.float32(8)).numpy() == 8
+
+
 def test_facts_are_values_and_marks_are_themselves():
     x, analyzer = te.var("x"), tvm.arith.Analyzer()
     mark = tvm.arith.IterMark(x, 12)
