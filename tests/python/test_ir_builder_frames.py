@@ -77,6 +77,13 @@ def test_handles_branches_loops_and_predicates():
     tvm.ir.assert_structural_equal(ib.get(), shifted)
 
 
+def test_pointers_have_elements_and_a_scope():
+    for made, scope in ((B.ptr("int32"), "global"), (B.ptr("float32", "shared"), "shared"),
+                        (B.ptr(dtype="int32", storage_scope="local", is_size_var=False), "local")):
+        assert made.dtype == "handle" and made.type_annotation.storage_scope == scope
+    assert str(B.ptr("int32").type_annotation.element_type.dtype) == "int32"
+
+
 def test_names_lets_attributes_and_assertions():
     with IRBuilder() as ib:
         with B.prim_func():

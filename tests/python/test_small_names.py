@@ -111,6 +111,10 @@ def test_parameters_are_kept_as_bytes():
             tvm.runtime.load_param_dict(wrong)
 
 
+def test_divisions_that_are_ambiguous_have_an_error():
+    assert isinstance(tvm.tir.expr.div_ambiguity_error(), RuntimeError)
+
+
 def test_errors_of_operators_are_errors_of_attributes_too():
     assert issubclass(tvm.error.OpAttributeRequired, AttributeError) and issubclass(tvm.error.OpAttributeInvalid, AttributeError)
     assert issubclass(tvm.error.OpAttributeUnImplemented, NotImplementedError)

@@ -49,6 +49,11 @@ handle.dtype = "handle"
 Ptr = handle
 
 
+def ptr(dtype, storage_scope="global", is_size_var=False):
+    """A pointer to elements of that type."""
+    return handle(dtype, storage_scope, is_size_var=is_size_var)
+
+
 def _dtype_of(dtype):
     return getattr(dtype, "dtype", dtype)
 

@@ -5,6 +5,11 @@ from lathe.ir.type import PointerType, PrimType
 from lathe.runtime.object import Object, register_object
 
 
+def div_ambiguity_error():
+    """What a division of integers is refused with."""
+    return RuntimeError('divide: expected floats around "/"; write //, tir.truncdiv or tir.indexdiv')
+
+
 def _operator(name):
     def forward(self, other):
         return _lib.fold_binary(name, self, other)
