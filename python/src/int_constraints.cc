@@ -85,7 +85,10 @@ void BindIntConstraints(py::module_& module) {
       .def(py::init(&MakeConstraints), py::arg("variables"), py::arg("ranges"), py::arg("relations"))
       .def_property_readonly("variables", ArrayOf(&IntConstraints::variables))
       .def_property_readonly("ranges", [](const IntConstraints& constraints) { return MapOf(constraints.ranges); })
-      .def_property_readonly("relations", ArrayOf(&IntConstraints::relations));
+      .def_property_readonly("relations", ArrayOf(&IntConstraints::relations))
+      .def("__repr__", [](const py::object& c) {
+        return py::str("IntConstraints({}, {}, {})").format(c.attr("variables"), c.attr("ranges"), c.attr("relations"));
+      });
   py::class_<IntConstraintsTransform>(module, "IntConstraintsTransform")
       .def(py::init([](const IntConstraints& src, const IntConstraints& dst, const py::dict& src_to_dst,
                        const py::dict& dst_to_src) {
@@ -95,7 +98,11 @@ void BindIntConstraints(py::module_& module) {
       .def_readonly("src", &IntConstraintsTransform::src)
       .def_readonly("dst", &IntConstraintsTransform::dst)
       .def_property_readonly("src_to_dst", [](const IntConstraintsTransform& t) { return MapOf(t.src_to_dst); })
-      .def_property_readonly("dst_to_src", [](const IntConstraintsTransform& t) { return MapOf(t.dst_to_src); });
+      .def_property_readonly("dst_to_src", [](const IntConstraintsTransform& t) { return MapOf(t.dst_to_src); })
+      .def("__repr__", [](const py::object& t) {
+        return py::str("IntConstraintsTransform(\n\t{}\n\t{}\n\t{}\n\t{}\n)")
+            .format(t.attr("src"), t.attr("dst"), t.attr("src_to_dst"), t.attr("dst_to_src"));
+      });
   BindSolvers(module);
 }
 

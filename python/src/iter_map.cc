@@ -121,8 +121,12 @@ void BindIterNodes(py::module_& module) {
   py::class_<DetectResult>(module, "IterMapResult")
       .def_property_readonly("indices", [](const DetectResult& r) { return MakeArray(py::cast(r.indices)); })
       .def_readonly("errors", &DetectResult::errors)
-      .def_property_readonly("padding_predicate", [](const DetectResult& r) {
-        return r.padding_predicate ? Wrap(*r.padding_predicate) : py::none();
+      .def_property_readonly(
+          "padding_predicate",
+          [](const DetectResult& r) { return r.padding_predicate ? Wrap(*r.padding_predicate) : py::none(); })
+      .def("__repr__", [](const py::object& r) {
+        return py::str("IterMapResult(indices={}, errors={}, padding_predicate={})")
+            .format(r.attr("indices"), r.attr("errors"), r.attr("padding_predicate"));
       });
 }
 

@@ -35,6 +35,10 @@ class PassContext:
         self._stack().pop()
         self._exit_instruments()
 
+    def __repr__(self):
+        return (f"Pass context information: \n\topt_level: {self.opt_level}\n\trequired passes: {self.required_pass}\n"
+                f"\tdisabled passes: {self.disabled_pass}\n\tinstruments: {self.instruments}\n\tconfig: {self.config}\n")
+
     def override_instruments(self, instruments):
         """Other instruments from now on: the old ones exit, the new ones enter."""
         self._exit_instruments()

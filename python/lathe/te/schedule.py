@@ -128,6 +128,9 @@ def _as_json(self):
 Schedule.__reduce__ = Tensor.__reduce__ = Operation.__reduce__ = _as_json
 Stage.transform_layout, Stage.prefetch, Stage.env_threads = _transform_layout, _prefetch, _env_threads
 Stage.set_store_predicate = _set_store_predicate
+Stage.__repr__ = lambda stage: f"stage({stage.origin_op.name}, {stage.op})"
+_lib.te.StageGroup.__repr__ = lambda group: f"group-stage(0x{hash(group):x})"
+Schedule.__repr__ = lambda schedule: f"schedule(0x{id(schedule):x})"
 Schedule.create_group = _create_group
 Schedule.cache_read, Schedule.cache_write, Schedule.rfactor = cache_read, cache_write, rfactor
 Schedule.stage_map = property(lambda self: Map({stage.op: stage for stage in self.stages}))

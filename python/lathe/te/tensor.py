@@ -9,6 +9,10 @@ PlaceholderOp, ComputeOp, ScanOp, ExternOp = (getattr(_lib.te, _kind + "Op")
 BaseComputeOp = ComputeOp
 DataProducer.register(Tensor)
 
+Operation.__repr__ = lambda op: f"{type(op).__name__[:-len('Op')].lower()}({op.name}, 0x{hash(op):x})"
+ComputeOp.__repr__ = lambda op: (f"compute({op.name}, body={op.body}, axis={op.axis}, reduce_axis={op.reduce_axis}, "
+                                 f"tag={op.tag}, attrs={op.attrs})")
+
 
 class TensorSlice(ExprOp):
     """A tensor with some of its indices: with the last one it is an element."""
