@@ -182,17 +182,6 @@ class Tiles {
   std::vector<int64_t> bases_;
 };
 
-std::optional<Tiles> ReadTiles(const std::vector<Expr>& indices, const IterDomain& iters, const IterMapOptions& options,
-                               bool may_be_fixed) {
-  if (!HasConstantBounds(iters)) return std::nullopt;
-  const TileReader reader(iters, options, may_be_fixed);
-  std::optional<Tiles> tiles(std::in_place, indices.size());
-  for (const Expr& index : indices)
-    if (!tiles->Add(index, reader, iters)) return std::nullopt;
-  if (!reader.AreApart(tiles->pieces(), options.level == IterMapLevel::kBijective)) return std::nullopt;
-  return tiles;
-}
-
 // The sums of iterators that a predicate bounds from above, as uneven splits write it: a < 3, a * 4 + b < 14.
 class TileGuards {
  public:
@@ -240,6 +229,22 @@ class TileGuards {
 
   std::vector<std::vector<Piece>> sums_;
 };
+
+// Of indices that the predicate leaves as they are written.
+std::optional<Tiles> ReadTiles(const std::vector<Expr>& indices, const IterDomain& iters, const Expr& predicate,
+                               const IterMapOptions& options, bool may_be_fixed) {
+  if (!HasConstantBounds(iters)) return std::nullopt;
+  const TileReader reader(iters, options, may_be_fixed);
+  std::optional<Tiles> tiles(std::in_place, indices.size());
+  for (const Expr& index : indices)
+    if (!tiles->Add(index, reader, iters)) return std::nullopt;
+  if (!reader.AreApart(tiles->pieces(), options.level == IterMapLevel::kBijective)) return std::nullopt;
+  TileGuards guards;
+  if (!guards.Read(predicate, TileReader(iters, options, /*may_be_fixed=*/false), iters)) return std::nullopt;
+  for (size_t i = 0; i < indices.size(); ++i)
+    if (!guards.MayBe((*tiles)[i].pieces)) return std::nullopt;
+  return tiles;
+}
 
 // (iterator // lower % extent) * scale, without what says nothing.
 Expr ToExpr(const Piece& piece, int64_t scale, const IterDomain& iters, DataType type) {
@@ -304,7 +309,7 @@ bool IsWritten(const Expr& e, const Tile& tile, const IterDomain& iters) {
 
 std::optional<IterMapResult> DetectTiles(const std::vector<Expr>& indices, const IterDomain& iters,
                                          const IterMapOptions& options) {
-  const std::optional<Tiles> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
+  const std::optional<Tiles> tiles = ReadTiles(indices, iters, True(), options, /*may_be_fixed=*/false);
   if (!tiles) return std::nullopt;
   std::vector<IterMarkPtr> marks(iters.size());
   IterMapResult result{{}, IntConst(DataType::Bool(), 0)};
@@ -319,27 +324,19 @@ std::optional<IterMapResult> DetectTiles(const std::vector<Expr>& indices, const
 
 std::optional<std::vector<Expr>> SimplifyTiles(const std::vector<Expr>& indices, const IterDomain& iters,
                                                const Expr& predicate, const IterMapOptions& options) {
-  const std::optional<Tiles> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/false);
-  TileGuards guards;
-  if (!tiles || !guards.Read(predicate, TileReader(iters, options, false), iters)) return std::nullopt;
+  const std::optional<Tiles> tiles = ReadTiles(indices, iters, predicate, options, /*may_be_fixed=*/false);
+  if (!tiles) return std::nullopt;
   std::vector<Expr> simplified;
   simplified.reserve(indices.size());
-  for (size_t i = 0; i < indices.size(); ++i) {
-    const Tile tile = (*tiles)[i];
-    if (!guards.MayBe(tile.pieces)) return std::nullopt;
-    simplified.push_back(IsWritten(indices[i], tile, iters) ? indices[i] : ToExpr(tile, iters, indices[i].dtype()));
-  }
+  for (size_t i = 0; i < indices.size(); ++i)
+    simplified.push_back(IsWritten(indices[i], (*tiles)[i], iters) ? indices[i]
+                                                                   : ToExpr((*tiles)[i], iters, indices[i].dtype()));
   return simplified;
 }
 
 bool AreTiles(const std::vector<Expr>& indices, const IterDomain& iters, const Expr& predicate,
               const IterMapOptions& options) {
-  const std::optional<Tiles> tiles = ReadTiles(indices, iters, options, /*may_be_fixed=*/true);
-  TileGuards guards;
-  if (!tiles || !guards.Read(predicate, TileReader(iters, options, false), iters)) return false;
-  for (size_t i = 0; i < indices.size(); ++i)
-    if (!guards.MayBe((*tiles)[i].pieces)) return false;
-  return true;
+  return ReadTiles(indices, iters, predicate, options, /*may_be_fixed=*/true).has_value();
 }
 
 }  // namespace lathe
