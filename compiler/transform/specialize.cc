@@ -6,14 +6,16 @@
 
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/script/printer.h"
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
 
-Status Refuse(const Var& param, std::string_view why) {
-  return InvalidArgument(fmt::format("specialize parameter \"{}\": {}", param.name(), why));
+std::string Refusal(const Var& param, std::string_view why) {
+  return fmt::format("specialize parameter \"{}\": {}", param.name(), why);
 }
+Status Refuse(const Var& param, std::string_view why) { return InvalidArgument(Refusal(param, why)); }
 
 // What the variables of a function are to be.
 class Binding {
@@ -54,7 +56,9 @@ class Binding {
   Status Match(const Var& param, const Expr& own, const Expr& given) {
     if (IsVar(own)) return Bind(param, Var(own), given);
     if (StructuralEqual(own, given)) return OkStatus();
-    return Refuse(param, fmt::format("{} required, {} given", Text(own), Text(given)));
+    return FailedPrecondition(Refusal(
+        param,
+        fmt::format("{} required, {} given: only a variable alone takes another value", Print(own), Print(given))));
   }
 
   Status Bind(const Var& param, const Var& var, const Expr& value) {
@@ -63,12 +67,7 @@ class Binding {
                                        value.dtype().ToString()));
     const auto [known, is_new] = values_.emplace(var.get(), value);
     if (is_new || StructuralEqual(known->second, value)) return OkStatus();
-    return Refuse(param, fmt::format("\"{}\" is {} already, {} given", var.name(), Text(known->second), Text(value)));
-  }
-
-  static std::string Text(const Expr& e) {
-    if (const int64_t* value = AsIntConst(e)) return fmt::format("{}", *value);
-    return IsVar(e) ? Var(e).name() : "an expression";
+    return Refuse(param, fmt::format("\"{}\" is {} already, {} given", var.name(), Print(known->second), Print(value)));
   }
 
   const PrimFunc& func_;

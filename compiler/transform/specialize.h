@@ -17,7 +17,8 @@ struct Specialization {
 };
 
 // Operations on what a value changed are folded. InvalidArgument, with parameter, required and given, where one is no
-// parameter, is of another kind, or contradicts what the function says or another one.
+// parameter, is of another kind, or contradicts another one; FailedPrecondition where the function has no variable, but
+// an expression, in the place of what is given.
 StatusOr<PrimFunc> Specialize(PrimFunc func, const std::vector<Specialization>& values);
 
 }  // namespace lathe

@@ -102,7 +102,9 @@ void BindFunc(py::module_& module) {
       else
         values.push_back({var, MakeCast(var.dtype(), py::cast<Expr>(value))});
     }
-    return std::make_shared<PrimFunc>(Value(Specialize(*func, values), ErrorKind::kValue));
+    StatusOr<PrimFunc> special = Specialize(*func, values);
+    const bool is_fixed = special.status().code() == StatusCode::kFailedPrecondition;
+    return std::make_shared<PrimFunc>(Value(std::move(special), is_fixed ? ErrorKind::kType : ErrorKind::kValue));
   });
   module.def("func_without_attr", [](const FuncPtr& func, const std::string& key) { return WithoutAttr(*func, key); });
 }

@@ -227,6 +227,17 @@ def test_specialize_says_what_does_not_fit(param, value, why):
         scale.specialize({tir.Var("other", "int32"): 3})
 
 
+def test_only_what_is_a_variable_alone_takes_another_value():
+    @T.prim_func
+    def func(a: T.handle):
+        n = T.int32()
+        A = T.match_buffer(a, (n, 8, n * 2), "float32")
+        T.evaluate(A[0, 0, 0])
+    for shape, why in [((16, 8, 33), r"n \* 2 required, 33 given"), ((16, 9, 32), "8 required, 9 given")]:
+        with pytest.raises(TypeError, match="specialize parameter \"a\": " + why):
+            func.specialize({func.params[0]: tir.decl_buffer(shape, "float32")})
+
+
 def first_lines(text, count):
     return "\n".join(text.split("\n")[:count])
 
