@@ -27,26 +27,42 @@ constexpr unsigned long kMaxOperations = 2'000'000;
 
 using Dims = std::unordered_map<const ExprNode*, unsigned>;  // Variable -> dimension of a set.
 
-// A product or quotient of variables, as a dimension of its own.
+// A product or quotient of variables, or what memory holds, as a dimension of its own.
 struct Unknown {
   Expr term;
   unsigned dim;
 };
 
-bool IsUnknown(const Expr& e) {
-  const Binary* op = e.As<Binary>();
-  if (op == nullptr || !e.dtype().is_scalar() || !e.dtype().is_signed_int() || HasLoad(e)) return false;
-  switch (op->op) {
+bool LoadsFrom(const Expr& e, const ChangingMemory& memory) {
+  bool loads = false;
+  PostOrderVisit(e, [&](const Expr& part) {
+    const BufferLoad* load = part.As<BufferLoad>();
+    loads = loads || (load != nullptr && memory.contains(load->buffer->data.get()));
+  });
+  return loads;
+}
+
+bool IsProductOrQuotientOfVars(const Binary& op) {
+  switch (op.op) {
     case BinaryOp::kMul:
-      return AsIntConst(op->a) == nullptr && AsIntConst(op->b) == nullptr;
+      return AsIntConst(op.a) == nullptr && AsIntConst(op.b) == nullptr;
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod:
     case BinaryOp::kDiv:
     case BinaryOp::kTruncMod:
-      return AsIntConst(op->b) == nullptr;
+      return AsIntConst(op.b) == nullptr;
     default:
       return false;
   }
+}
+
+bool IsUnknown(const Expr& e, const ChangingMemory& changing) {
+  if (!e.dtype().is_scalar() || !e.dtype().is_signed_int()) return false;
+  const Binary* op = e.As<Binary>();
+  const Cast* cast = e.As<Cast>();
+  const Expr& loaded = cast == nullptr ? e : cast->value;
+  const bool is_unknown = op == nullptr ? loaded.As<BufferLoad>() != nullptr : IsProductOrQuotientOfVars(*op);
+  return is_unknown && !LoadsFrom(e, changing);
 }
 
 const Unknown* FindUnknown(const std::vector<Unknown>& unknowns, const Expr& term) {
@@ -60,11 +76,12 @@ const Unknown* FindUnknown(const std::vector<Unknown>& unknowns, const Expr& ter
 class Affine {
  public:
   Affine(isl_ctx* ctx, unsigned num_dims, const Dims& dims, const std::vector<Unknown>& unknowns, unsigned num_shared,
-         const Analyzer& analyzer)
+         const ChangingMemory& changing, const Analyzer& analyzer)
       : space_(isl_space_set_alloc(ctx, 0, num_dims)),
         dims_(dims),
         unknowns_(unknowns),
         num_shared_(num_shared),
+        changing_(changing),
         analyzer_(analyzer) {}
   ~Affine() { isl_space_free(space_); }
   Affine(const Affine&) = delete;
@@ -87,12 +104,12 @@ class Affine {
       const auto found = dims_.find(e.get());
       return found == dims_.end() ? std::nullopt : std::optional(Dim(found->second));
     }
-    if (IsUnknown(e)) return ValueOfUnknown(e);
+    if (const Cast* cast = e.As<Cast>(); cast != nullptr && KeepsNumber(*cast, e.dtype())) return Number(cast->value);
+    if (IsUnknown(e, changing_)) return ValueOfUnknown(e);
     if (const Binary* op = e.As<Binary>()) return NumberOf(*op);
     if (const Select* select = e.As<Select>())
       return Choice(select->condition, select->true_value, select->false_value);
     if (const Call* call = AsCall(e, "if_then_else")) return Choice(call->args[0], call->args[1], call->args[2]);
-    if (const Cast* cast = e.As<Cast>(); cast != nullptr && KeepsNumber(*cast, e.dtype())) return Number(cast->value);
     return std::nullopt;
   }
 
@@ -133,12 +150,15 @@ class Affine {
         return std::nullopt;
     }
   }
+  // What is none where its loops run is a number: i % n of i below n.
   std::optional<isl::pw_aff> ValueOfUnknown(const Expr& e) const {
-    const Unknown* found = FindUnknown(unknowns_, e);
+    const Expr simple = analyzer_.Simplify(e);
+    if (!IsUnknown(simple, changing_)) return Number(simple);
+    const Unknown* found = FindUnknown(unknowns_, simple);
     if (found == nullptr) return std::nullopt;
     bool is_shared = true;
     PostOrderVisit(e, [&](const Expr& part) {
-      if (IsVar(part)) is_shared = is_shared && dims_.at(part.get()) < num_shared_;
+      if (IsVar(part) && part.dtype().is_signed_int()) is_shared = is_shared && dims_.at(part.get()) < num_shared_;
     });
     return is_shared ? std::optional(Dim(found->dim)) : std::nullopt;
   }
@@ -195,6 +215,7 @@ class Affine {
   const Dims& dims_;
   const std::vector<Unknown>& unknowns_;
   unsigned num_shared_;
+  const ChangingMemory& changing_;
   const Analyzer& analyzer_;
 };
 
@@ -217,15 +238,21 @@ struct Precedence {
 class Question {
  public:
   Question(isl_ctx* ctx, const DataflowAccess& read, const std::vector<DataflowSource>& sources, size_t rank,
-           const Analyzer& analyzer)
-      : ctx_(ctx), read_(read), places_(rank), analyzer_(Analyzer::Under(analyzer)) {
+           const Analyzer& analyzer, const ChangingMemory& changing)
+      : ctx_(ctx), read_(read), places_(rank), analyzer_(Analyzer::Under(analyzer)), changing_(changing) {
     std::unordered_set<const ExprNode*> loops;
-    const auto bind_loops = [&](const DataflowAccess& access) {
+    const auto bind_loops = [&](const DataflowAccess& access, Analyzer& facts) {
       for (const DataflowLoop& loop : access.loops)
-        if (loops.insert(loop.var.get()).second) analyzer_.Bind(loop.var, loop.range);
+        if (loops.insert(loop.var.get()).second) facts.Bind(loop.var, loop.range);
     };
-    bind_loops(read);
-    for (const DataflowSource& source : sources) bind_loops(source.write);
+    bind_loops(read, analyzer_);
+    const std::unordered_set<const ExprNode*> of_read = loops;
+    for (const DataflowSource& source : sources) {
+      bind_loops(source.write, facts_.emplace(&source, Analyzer::Under(analyzer_)).first->second);
+      loops = of_read;
+    }
+    for (const DataflowSource& source : sources)
+      for (const DataflowLoop& loop : source.write.loops) loops.insert(loop.var.get());
     ForEachPart(sources, [&](const Expr& part) {
       if (IsVar(part) && part.dtype().is_signed_int() && !loops.contains(part.get()) &&
           dims_.emplace(part.get(), outer_.size()).second)
@@ -234,8 +261,10 @@ class Question {
     num_dims_ = static_cast<unsigned>(outer_.size());
     for (const DataflowLoop& loop : read.loops) dims_.emplace(loop.var.get(), num_dims_++);
     ForEachPart(sources, [&](const Expr& part) {
-      if (IsUnknown(part) && IsOfRead(part) && FindUnknown(unknowns_, part) == nullptr)
-        unknowns_.push_back({part, num_dims_++});
+      if (!IsUnknown(part, changing) || !IsOfRead(part)) return;
+      const Expr simple = analyzer_.Simplify(part);
+      if (IsUnknown(simple, changing) && FindUnknown(unknowns_, simple) == nullptr)
+        unknowns_.push_back({simple, num_dims_++});
     });
     const Affine affine = OfRead(num_dims_);
     for (size_t d = 0; d < rank; ++d) {
@@ -271,7 +300,7 @@ class Question {
   // The ways in which the write may come first: there is none where a condition on it is not known.
   std::vector<Precedence> WaysToPrecede(const DataflowSource& source) const {
     const Dims dims = AllDims(source, source.num_same);
-    const Affine affine = OfWrite(num_dims_ + static_cast<unsigned>(source.write.loops.size()), dims);
+    const Affine affine = OfWrite(source, num_dims_ + static_cast<unsigned>(source.write.loops.size()), dims);
     size_t num_equal = source.num_same;
     for (const DataflowCondition& condition : source.write.conditions) {
       if (affine.Holds(condition.says)) continue;
@@ -291,7 +320,7 @@ class Question {
     const DataflowAccess& write = source.write;
     const unsigned num_own = static_cast<unsigned>(write.loops.size() - way.num_equal);
     const Dims dims = AllDims(source, way.num_equal);
-    const Affine affine = OfWrite(num_dims_ + num_own, dims), of_read = OfRead(num_dims_ + num_own);
+    const Affine affine = OfWrite(source, num_dims_ + num_own, dims), of_read = OfRead(num_dims_ + num_own);
     isl::set instances = affine.Everything();
     bool is_known = true;
     const auto restrict_to = [&](const std::optional<isl::set>& part) {
@@ -310,9 +339,9 @@ class Question {
   }
 
  private:
-  Affine OfRead(unsigned num_dims) const { return {ctx_, num_dims, dims_, unknowns_, num_dims, analyzer_}; }
-  Affine OfWrite(unsigned num_dims, const Dims& dims) const {
-    return {ctx_, num_dims, dims, unknowns_, num_dims_, analyzer_};
+  Affine OfRead(unsigned num_dims) const { return {ctx_, num_dims, dims_, unknowns_, num_dims, changing_, analyzer_}; }
+  Affine OfWrite(const DataflowSource& source, unsigned num_dims, const Dims& dims) const {
+    return {ctx_, num_dims, dims, unknowns_, num_dims_, changing_, facts_.at(&source)};
   }
   bool IsOfRead(const Expr& e) const {
     bool is_known = true;
@@ -352,8 +381,11 @@ class Question {
   isl_ctx* ctx_;
   const DataflowAccess& read_;
   std::vector<std::optional<unsigned>> places_;  // Per dimension of the buffer; nullopt: the loops give the index.
-  Analyzer analyzer_;                            // Knows the loops, too.
-  std::vector<Expr> outer_;                      // Variables that are no loops.
+  Analyzer analyzer_;                            // Knows the read's loops, too.
+  const ChangingMemory& changing_;
+  // Within a write's loops, which may not run where the read does.
+  std::unordered_map<const DataflowSource*, Analyzer> facts_;
+  std::vector<Expr> outer_;  // Variables that are no loops.
   std::vector<Unknown> unknowns_;
   Dims dims_;
   unsigned num_dims_ = 0;
@@ -390,7 +422,7 @@ bool IsInBoxWritten(const DataflowAccess& read, const DataflowSource& source, co
 }  // namespace
 
 bool IsAlwaysWritten(const DataflowAccess& read, const std::vector<DataflowSource>& sources,
-                     const std::vector<Range>& full, const Analyzer& analyzer) {
+                     const std::vector<Range>& full, const Analyzer& analyzer, const ChangingMemory& changing) {
   if (std::any_of(sources.begin(), sources.end(),
                   [&](const DataflowSource& source) { return IsInBoxWritten(read, source, full, analyzer); }))
     return true;
@@ -398,7 +430,7 @@ bool IsAlwaysWritten(const DataflowAccess& read, const std::vector<DataflowSourc
   isl_options_set_on_error(ctx.get(), ISL_ON_ERROR_CONTINUE);
   isl_ctx_set_max_operations(ctx.get(), kMaxOperations);
   try {
-    const Question question(ctx.get(), read, sources, full.size(), analyzer);
+    const Question question(ctx.get(), read, sources, full.size(), analyzer, changing);
     isl::set left = question.Reads(full);
     std::vector<Precedence> ways;
     for (const DataflowSource& source : sources)

@@ -2,6 +2,7 @@
 // affine with constant coefficients, quotients and remainders by constants included.
 #pragma once
 
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -39,12 +40,15 @@ struct DataflowSource {
   bool is_before;     // In the text: within one iteration of all common loops, it comes first.
 };
 
+// Memory, by data variable, that may change while accesses run.
+using ChangingMemory = std::unordered_set<const ExprNode*>;
+
 // Whether every instance of `read` inside the buffer finds its element written by an instance of `sources` that has run
 // before. What is not affine makes a read larger and a write useless, but for products of variables that are the same
-// for both, and for a condition that both go by in one evaluation. Loops that are not common run whole where they
-// stand. `full`: the buffer's shape as ranges. `analyzer` knows what is no loop. False also where the sets take more
-// than a bounded number of steps. No error, any thread.
+// for both, what memory that is not `changing` holds there, and a condition that both go by in one evaluation. Loops
+// that are not common run whole where they stand. `full`: the buffer's shape as ranges. `analyzer` knows what is no
+// loop. False also where the sets take more than a bounded number of steps. No error, any thread.
 bool IsAlwaysWritten(const DataflowAccess& read, const std::vector<DataflowSource>& sources,
-                     const std::vector<Range>& full, const Analyzer& analyzer);
+                     const std::vector<Range>& full, const Analyzer& analyzer, const ChangingMemory& changing = {});
 
 }  // namespace lathe

@@ -332,6 +332,30 @@ class AccessCollector : public StmtExprVisitor {
   std::unordered_map<const BufferNode*, View> views_;
 };
 
+// What a function may write, by whatever name: who has an address, or looks through a view, may write there.
+class ChangeCollector : public StmtExprVisitor {
+ public:
+  ChangingMemory memory;
+
+ protected:
+  void VisitStmt(const Stmt& stmt) override {
+    if (const BufferStore* store = stmt.As<BufferStore>()) memory.insert(store->buffer->data.get());
+    if (const DeclBuffer* other = stmt.As<DeclBuffer>()) memory.insert(other->buffer->data.get());
+    if (const BlockRealize* realize = stmt.As<BlockRealize>())
+      for (const MatchBufferRegion& match : realize->block->match_buffers)
+        memory.insert(match.source.buffer->data.get()), memory.insert(match.buffer->data.get());
+    StmtExprVisitor::VisitStmt(stmt);
+  }
+  void VisitVar(const Expr& var) override {
+    if (var.dtype().code == DataType::Code::kHandle) memory.insert(var.get());
+  }
+  void VisitExpr(const Expr& expr) override {
+    if (const Call* call = AsCall(expr, "address_of"))
+      if (const BufferLoad* load = call->args[0].As<BufferLoad>()) memory.insert(load->buffer->data.get());
+    StmtExprVisitor::VisitExpr(expr);
+  }
+};
+
 // How many of the first `depth` scopes are loops.
 size_t NumLoops(const std::vector<Scope>& path, size_t depth) {
   return static_cast<size_t>(
@@ -351,7 +375,7 @@ DataflowAccess InstancesOf(const Access& access) {
 }
 
 // Every read finds its value written earlier in the same iteration of the loop that is scope `depth` - 1 of all paths.
-bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analyzer) {
+bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analyzer, const ChangingMemory& changing) {
   const std::vector<Range> full = FullRegion(allocation.buffer).region;
   const std::vector<Access>& accesses = allocation.accesses;
   const auto is_private = [&](const Access& read) {
@@ -364,7 +388,7 @@ bool IsPrivate(const Allocation& allocation, size_t depth, const Analyzer& analy
                          .num_common = NumLoops(read.path, static_cast<size_t>(end - write.path.begin())),
                          .is_before = &write < &read});
     }
-    return IsAlwaysWritten(InstancesOf(read), sources, full, analyzer);
+    return IsAlwaysWritten(InstancesOf(read), sources, full, analyzer, changing);
   };
   return std::all_of(accesses.begin(), accesses.end(),
                      [&](const Access& access) { return access.is_write || is_private(access); });
@@ -400,7 +424,7 @@ size_t CommonDepth(const Allocation& allocation) {
 
 // How many scopes of the common path the allocation may enter. From inside, as what is private in an inner loop is so
 // in those around.
-size_t FindDepth(const Allocation& allocation, const PrimFunc& func) {
+size_t FindDepth(const Allocation& allocation, const PrimFunc& func, const ChangingMemory& changing) {
   const size_t home = allocation.path.size();
   if (allocation.accesses.empty()) return home;
   Analyzer analyzer;
@@ -410,7 +434,7 @@ size_t FindDepth(const Allocation& allocation, const PrimFunc& func) {
   for (size_t depth = open; depth > home; --depth) {
     const For* loop = path[depth - 1].loop;
     if (loop == nullptr) continue;
-    if (IsPrivate(allocation, depth, analyzer)) return open;
+    if (IsPrivate(allocation, depth, analyzer, changing)) return open;
     if (!HandsNothingOn(*loop, allocation.buffer) && !IsSharedBy(*loop, allocation.buffer)) open = depth - 1;
   }
   return open;
@@ -464,9 +488,11 @@ class AllocationMover : public StmtExprMutator {
 PrimFunc PlanAndUpdateBufferAllocationLocation(PrimFunc func) {
   AccessCollector collector;
   collector(func.body);
+  ChangeCollector changes;
+  changes(func.body);
   Places places;
   for (const Allocation& allocation : collector.allocations) {
-    const size_t depth = FindDepth(allocation, func);
+    const size_t depth = FindDepth(allocation, func, changes.memory);
     const std::vector<Scope>& path =
         depth == allocation.path.size() ? allocation.path : allocation.accesses.front().path;
     places[path[depth - 1].id].push_back(allocation.buffer);

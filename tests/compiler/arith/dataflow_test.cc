@@ -125,6 +125,30 @@ INSTANTIATE_TEST_SUITE_P(
                      false}),
     [](const auto& info) { return info.param.name; });
 
+// Both ask the memory M, in iteration i, for how many there are.
+TEST(Dataflow, WhatMemoryHoldsIsANumberWhereNothingChangesIt) {
+  const Buffer memory = MakeBuffer("M", {Int(8)}, kInt);
+  const Expr count = Load(memory, {i});
+  const DataflowAccess write{{At(j)}, {Loop(i, Int(8)), Loop(j, FloorDiv(count, 4) + Int(1))}, {}};
+  const DataflowAccess read{{At(k)}, {Loop(i, Int(8)), Loop(k, Int(8))}, {{-1, LessEqual(k * 4, count), 2}}};
+  const std::vector<DataflowSource> sources = {{write, 1, 1, true}};
+  EXPECT_TRUE(IsAlwaysWritten(read, sources, {Upto(Int(64))}, Analyzer()));
+  EXPECT_FALSE(IsAlwaysWritten(read, sources, {Upto(Int(64))}, Analyzer(), {memory->data.get()}));
+  EXPECT_FALSE(IsAlwaysWritten(read, {{write, 0, 1, false}}, {Upto(Int(64))}, Analyzer())) << "another i";
+}
+
+TEST(Dataflow, ARemainderByTheLengthOfItsLoopIsTheVariable) {
+  const DataflowAccess read{{At(Int(0))}, {Loop(i, n)}, {}};
+  const DataflowAccess write{{At(Int(0))}, {Loop(j, n)}, {{-1, Equal(FloorMod(j, n), Int(0)), 1}}};
+  EXPECT_TRUE(IsAlwaysWritten(read, {{write, 0, 0, true}}, {Upto(Int(64))}, Analyzer()));
+}
+
+TEST(Dataflow, ALoopOfUnknownLengthMayRunNothing) {
+  const Var length("length");
+  const DataflowAccess read{{At(Int(0))}, {}, {}}, write{{At(Int(0))}, {Loop(j, length)}, {}};
+  EXPECT_FALSE(IsAlwaysWritten(read, {{write, 0, 0, true}}, {Upto(Int(64))}, Analyzer()));
+}
+
 TEST(Dataflow, SeveralWritesMakeWhatIsRead) {
   const DataflowAccess read{{At(k)}, {Loop(k, Int(10))}, {}};
   const DataflowAccess low{{At(i)}, {Loop(i, Int(4))}, {}}, high{{At(j + 4)}, {Loop(j, Int(6))}, {}};

@@ -152,6 +152,41 @@ def main(A: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
             vi = T.axis.spatial(8, i)
             C[vi] = B[0]
 )"},
+                                         LocationCase{"EntersUnderAGuardThatMemoryDecides", true, R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), I: T.Buffer((2,), "int64"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((1,), "int32")
+    for o in range(T.Cast("int32", I[1]) // 4 + 1):
+        for q in range(4):
+            for i in range(8):
+                with T.block("B"):
+                    vi = T.axis.spatial(8, i)
+                    T.where(o * 4 + q < T.Cast("int32", I[1]) + 1)
+                    B[0] = A[vi]
+                with T.block("C"):
+                    vi, vr = T.axis.spatial(8, i), T.axis.reduce(8, o * 4 + q)
+                    T.where(o * 4 + q < T.Cast("int32", I[1]) + 1)
+                    with T.init():
+                        C[vi] = 0
+                    C[vi] = C[vi] + B[0]
+)"},
+                                         LocationCase{"StaysOutUnderAGuardOfMemoryThatChanges", false, R"(
+@T.prim_func
+def main(A: T.Buffer((8,), "int32"), I: T.Buffer((8,), "int32"), C: T.Buffer((8,), "int32")):
+    B = T.alloc_buffer((1,), "int32")
+    for i in range(8):
+        with T.block("B"):
+            vi = T.axis.spatial(8, i)
+            T.where(I[i] < 0)
+            B[0] = A[vi]
+        with T.block("I"):
+            vi = T.axis.spatial(8, i)
+            I[vi] = -1
+        with T.block("C"):
+            vi = T.axis.spatial(8, i)
+            T.where(I[i] < 0)
+            C[vi] = B[0]
+)"},
                                          LocationCase{"EntersTilesWithAGuardedTail", true, R"(
 @T.prim_func
 def main(A: T.Buffer((13,), "int32"), C: T.Buffer((13,), "int32")):
