@@ -200,7 +200,7 @@ int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads,
   EndAtInterrupt(std::move(leftovers));
   const bool is_ours =
       job.farm != nullptr && job.ending == TuneEnding::kJobEnded && target.arch() == Target::Arch::kX86_64;
-  const double peak = is_ours ? MeasureDevicePeak(cpus).gflops_f32 : 0;
+  const DevicePeak peak = is_ours ? MeasureDevicePeak(cpus) : DevicePeak();
   if (!options.is_json) PrintTuneTable(job.report, peak);
   std::optional<NetworkTimes> network;
   if (workloads.network && is_ours) {

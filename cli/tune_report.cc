@@ -38,10 +38,11 @@ std::optional<NetworkTimes> SumOfTasks(const JobReport& report) {
   return sum;
 }
 
-void PrintTuneTable(const JobReport& report, double peak) {
+void PrintTuneTable(const JobReport& report, const DevicePeak& device) {
   TextTable table({"TASK", ">UNTUNED", ">TUNED", ">SPEED-UP", ">GFLOP/S", ">OF PEAK", ">TRIALS"});
   for (const TaskReport& task : report.tasks) {
     const bool is_timed = task.best_ns > 0;
+    const double peak = task.is_float32 ? device.gflops_f32 : device.gops;
     table.Add({task.name, FormatNs(task.untuned_ns), FormatNs(task.best_ns),
                is_timed && task.untuned_ns > 0 ? fmt::format("{:.2f} x", task.untuned_ns / task.best_ns) : "-",
                is_timed && task.flops > 0 ? fmt::format("{:.1f}", Gflops(task)) : "-",
@@ -52,12 +53,17 @@ void PrintTuneTable(const JobReport& report, double peak) {
   std::fflush(stdout);
 }
 
-void PrintTuneJson(const JobReport& report, int64_t measured, double peak, const std::string& database,
+void PrintTuneJson(const JobReport& report, int64_t measured, const DevicePeak& peak, const std::string& database,
                    const std::optional<NetworkTimes>& network) {
-  nlohmann::ordered_json json = {{"job", report.job.id},        {"state", JobStateName(report.job.state)},
-                                 {"detail", report.job.detail}, {"database", database},
-                                 {"trials_measured", measured}, {"peak_gflops", peak},
-                                 {"network", nullptr},          {"tasks", nlohmann::ordered_json::array()}};
+  nlohmann::ordered_json json = {{"job", report.job.id},
+                                 {"state", JobStateName(report.job.state)},
+                                 {"detail", report.job.detail},
+                                 {"database", database},
+                                 {"trials_measured", measured},
+                                 {"peak_gflops", peak.gflops_f32},
+                                 {"peak_gops", peak.gops},
+                                 {"network", nullptr},
+                                 {"tasks", nlohmann::ordered_json::array()}};
   if (network)
     json["network"] = {
         {"untuned_ms", network->untuned_ms}, {"tuned_ms", network->tuned_ms}, {"sum_of_tasks", network->is_sum}};

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "runtime/peak.h"
 #include "tuner/job/coordinator.h"
 #include "tuner/job/job_report.h"
 
@@ -18,10 +19,10 @@ struct NetworkTimes {
 // Of a network whose tasks all have both times.
 std::optional<NetworkTimes> SumOfTasks(const JobReport& report);
 
-// `peak` in GFLOP/s, 0: not known.
-void PrintTuneTable(const JobReport& report, double peak);
+// `peak` of what the tasks were measured on; zeros: not known.
+void PrintTuneTable(const JobReport& report, const DevicePeak& peak);
 // `database` is a path, or the server's address. `measured`: trials of this command.
-void PrintTuneJson(const JobReport& report, int64_t measured, double peak, const std::string& database,
+void PrintTuneJson(const JobReport& report, int64_t measured, const DevicePeak& peak, const std::string& database,
                    const std::optional<NetworkTimes>& network);
 void SayHowTimeWentBy(const JobProgress& progress);
 

@@ -57,6 +57,7 @@
 #include "compiler/transform/remove_weight_layout_rewrite_block.h"
 #include "compiler/transform/renormalize_split_pattern.h"
 #include "compiler/transform/return_by_buffer.h"
+#include "compiler/transform/rewrite_tensorize.h"
 #include "compiler/transform/rewrite_unsafe_select.h"
 #include "compiler/transform/simplify.h"
 #include "compiler/transform/skip_assert.h"
@@ -171,6 +172,7 @@ const LowerPass kOtherPasses[] = {
 
 const LowerPass kCpuPasses[] = {
     {"plan_and_update_buffer_allocation_location", PlanAndUpdateBufferAllocationLocation},
+    {"rewrite_tensorize", RewriteTensorize},
     {"return_by_buffer", ReturnByBuffer},
     {"spell_out_calls", SpellOutCalls},
     {"lower_init_block", LowerInitBlock},

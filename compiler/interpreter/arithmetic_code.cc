@@ -419,6 +419,20 @@ ExprCodePtr CompileFloatCall(std::string_view name, DataType type, FloatRounding
   });
 }
 
+// Lanes of one width may lie across those of another: the lowest bits first, as in memory.
+template <typename F>
+Value Reinterpreted(DataType type, DataType from, int lane, F value_of) {
+  const int width = from.bits, wanted = type.bits;
+  if (wanted <= width) {
+    const int per_lane = width / wanted;
+    return FromBits(type, ToBits(from, value_of(lane / per_lane)) >> (lane % per_lane * wanted));
+  }
+  uint64_t bits = 0;
+  for (int part = 0; part < wanted / width; ++part)
+    bits |= ToBits(from, value_of(lane * (wanted / width) + part)) << (part * width);
+  return FromBits(type, bits);
+}
+
 // Operations that look at several dtypes, lanes or at nothing but their control flow.
 ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding rounding,
                                std::vector<ExprCodePtr>& args, const Site* site) {
@@ -472,8 +486,9 @@ ExprCodePtr CompileSpecialCall(const Expr& expr, const Call& call, FloatRounding
     });
   }
   if (name == "reinterpret") {
+    if (arg_type.bits * arg_type.lanes != type.bits * type.lanes) return nullptr;
     return MakeLambda([arg_type, type, a = shared[0]](Machine& machine, int lane) {
-      return FromBits(type, ToBits(arg_type, a->Eval(machine, lane)));
+      return Reinterpreted(type, arg_type, lane, [&](int from) { return a->Eval(machine, from); });
     });
   }
   if (name == "ret") {

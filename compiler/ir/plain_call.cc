@@ -4,6 +4,8 @@
 #include <iterator>
 #include <span>
 
+#include "compiler/ir/dot_call.h"
+
 namespace lathe {
 namespace {
 
@@ -166,10 +168,12 @@ std::optional<Expr> CLibraryCall(std::string_view name, DataType type, Args args
 // "llvm.fabs", also "llvm.fabs.f32"; TVM 0.18 writes the number of types that overload it before the arguments.
 std::optional<Expr> LlvmCall(std::string_view name, DataType type, Args args) {
   if (!name.starts_with("llvm.") || args.empty()) return std::nullopt;
+  const std::string_view whole = name;
   name.remove_prefix(5);
   const auto of = [&](std::string_view base, Args given) { return FunctionCall(kOfLlvm, base, type, given); };
   const std::string_view base = name.substr(0, name.rfind('.'));
   for (const Args given : {args, args[0].dtype() == DataType::UInt(32) ? args.subspan(1) : Args()}) {
+    if (std::optional<Expr> dot = DotCall(whole, type, given)) return dot;
     if (std::optional<Expr> plain = of(name, given)) return plain;
     if (std::optional<Expr> plain = of(base, given)) return plain;
   }

@@ -36,6 +36,12 @@ bool Rounds(const Expr& value) {
   return cast != nullptr && (!cast->value.dtype().is_float() || cast->value.dtype().bits > value.dtype().bits);
 }
 
+// Whether fewer than 32 bits hold it, before a conversion to more.
+bool IsNarrow(const Expr& value) {
+  const auto* cast = value.As<Cast>();
+  return (cast == nullptr ? value : cast->value).dtype().bits < 32;
+}
+
 bool LoadsFrom(const Expr& value, const Buffer& buffer) {
   bool found = false;
   PostOrderVisit(value, [&](const Expr& part) {
@@ -90,6 +96,7 @@ class Counter : public StmtExprVisitor {
         (binary != nullptr && IsArithmetic(binary->op)) || (call != nullptr && IsArithmetic(*call));
     // Integers count where they are data: what computes an index or a bound reads no memory.
     if (is_arithmetic && (e.dtype().is_float() || HasLoad(e))) facts.flops += times_ * e.dtype().lanes;
+    facts.multiplies_narrow |= binary != nullptr && binary->op == BinaryOp::kMul && IsNarrow(binary->a) && HasLoad(e);
     const bool is_new = std::find(rounded_.begin(), rounded_.end(), e.dtype().element()) == rounded_.end();
     if (Rounds(e) && is_new) rounded_.push_back(e.dtype().element());
     StmtExprVisitor::VisitExpr(e);

@@ -18,6 +18,7 @@ struct Rounding {
 struct WorkloadFacts {
   double flops = 0;  // Operations on data of one call, 2 per multiply-add, integers too; 0 where an extent is symbolic.
   std::vector<Rounding> roundings;  // One per type, in the order of their first stores.
+  bool multiplies_narrow = false;   // Data of fewer than 32 bits is multiplied, in whatever type.
 };
 
 WorkloadFacts FactsOf(const PrimFunc& func);

@@ -21,16 +21,19 @@ constexpr std::string_view kDp4a =
 
 struct DotRow {
   const char *name, *implementation, *a_type, *b_type, *c_type;
-  int lanes = 4;
+  int lanes = 4, parts = 4;
+  const char* feature = "";  // Of a CPU that computes what the description says; "": none, or not exactly.
   const char* llvm_name = "";
 };
 constexpr DotRow kDotRows[] = {
-    {"dot_16x4_vnni", "vnni", "uint8", "int8", "int32", 16},
-    {"dot_16x4_avx512", "avx512", "uint8", "int8", "int32", 16},
+    {"dot_16x4_vnni", "vnni", "uint8", "int8", "int32", 16, 4, "avx512vnni"},
+    {"dot_8x4_avxvnni", "avxvnni", "uint8", "int8", "int32", 8, 4, "avxvnni"},
+    {"dot_16x2_avx512bf16", "avx512bf16", "bfloat16", "bfloat16", "float32", 16, 2, "avx512bf16"},
+    {"dot_16x4_avx512", "avx512", "uint8", "int8", "int32", 16},  // Its sums of two end at 16 bits.
     {"dot_4x4_i8i8s32_neon", "neon", "int8", "int8", "int32"},
-    {"dot_4x4_i8i8s32_sdot", "arm_dot", "int8", "int8", "int32", 4, "llvm.aarch64.neon.sdot"},
-    {"dot_4x4_u8u8u32_udot", "arm_dot", "uint8", "uint8", "uint32", 4, "llvm.aarch64.neon.udot"},
-    {"dot_4x4_u8u8i32_hdot", "arm_dot", "uint8", "uint8", "int32", 4, "llvm.aarch64.neon.udot"},
+    {"dot_4x4_i8i8s32_sdot", "arm_dot", "int8", "int8", "int32", 4, 4, "dotprod", "llvm.aarch64.neon.sdot"},
+    {"dot_4x4_u8u8u32_udot", "arm_dot", "uint8", "uint8", "uint32", 4, 4, "dotprod", "llvm.aarch64.neon.udot"},
+    {"dot_4x4_u8u8i32_hdot", "arm_dot", "uint8", "uint8", "int32", 4, 4, "dotprod", "llvm.aarch64.neon.udot"},
     {"dp4a_s8s8s32", "dp4a", "int8", "int8", "int32"},
     {"dp4a_s8u8s32", "dp4a", "int8", "uint8", "int32"},
     {"dp4a_u8s8s32", "dp4a", "uint8", "int8", "int32"},
@@ -40,7 +43,9 @@ constexpr DotRow kDotRows[] = {
 IntrinRow RowOf(const DotRow& dot) {
   const bool is_dp4a = std::string_view(dot.implementation) == "dp4a";
   IntrinRow row{dot.name, is_dp4a ? kDp4a : kDotProduct, "desc", dot.implementation, {}};
-  row.words = {{"LANES", fmt::to_string(dot.lanes)}, {"LLVM_NAME", fmt::format("\"{}\"", dot.llvm_name)}};
+  row.words = {{"LANES", fmt::to_string(dot.lanes)},
+               {"PARTS", fmt::to_string(dot.parts)},
+               {"LLVM_NAME", fmt::format("\"{}\"", dot.llvm_name)}};
   for (const auto& [letter, type] : {std::pair('A', dot.a_type), {'B', dot.b_type}, {'C', dot.c_type}}) {
     for (const auto& [word, lanes] : {std::pair("TYPE", ""), {"X4", "x4"}, {"X16", "x16"}})
       row.words.emplace(fmt::format("{}_{}", letter, word), fmt::format("\"{}{}\"", type, lanes));
@@ -101,6 +106,19 @@ std::vector<std::string_view> BuiltinIntrinNames() {
   std::vector<std::string_view> names;
   for (const IntrinRow& row : AllRows()) names.push_back(row.name);
   return names;
+}
+
+std::span<const DotIntrin> DotIntrins() {
+  static const std::vector<DotIntrin>* const intrins = [] {
+    auto* made = new std::vector<DotIntrin>;
+    for (const DotRow& row : kDotRows) {
+      if (*row.feature == '\0') continue;
+      made->push_back({row.name, row.feature, *DataType::Parse(row.a_type), *DataType::Parse(row.b_type),
+                       *DataType::Parse(row.c_type), row.lanes, row.parts});
+    }
+    return made;
+  }();
+  return *intrins;
 }
 
 }  // namespace lathe

@@ -13,6 +13,8 @@ namespace lathe {
 
 class DescriptionMatcher {
  public:
+  // `any_scope`: buffers may lie elsewhere than the description's.
+  explicit DescriptionMatcher(bool any_scope = false) : any_scope_(any_scope) {}
   // Compares a block with the root block of a description, once per object. The regions of both come in the same order;
   // where those of the block begin is what its accesses are relative to.
   bool Match(const BlockRealize& realize, const BlockRealize& description);
@@ -58,6 +60,7 @@ class DescriptionMatcher {
   bool Begin(const BufferRegion& a, const BufferRegion& b);
   void Pair(const Var& a, const Var& b, const Range& domain);
 
+  const bool any_scope_;
   Analyzer analyzer_;
   VarMap vars_;  // Of the description -> of the block.
   std::unordered_map<const BufferNode*, Buffer> buffers_;

@@ -48,21 +48,38 @@ StatusOr<std::vector<MatchBufferRegion>> Views(const TensorIntrin& intrin, const
   return views;
 }
 
-StatusOr<BlockRealize> Tensorized(const BlockRealize& realize, const std::string& name) {
+// Views and implementation with each view where its memory is.
+Stmt InScopesOf(std::vector<MatchBufferRegion>& views, const Stmt& body) {
+  BufferMap moved;
+  VarMap data;
+  for (MatchBufferRegion& view : views) {
+    if (view.buffer->scope == view.source.buffer->scope) continue;
+    BufferNode node = *view.buffer;
+    node.scope = view.source.buffer->scope;
+    node.data = UnsetData();  // Its type says the scope.
+    const Buffer there(std::move(node));
+    data.emplace(view.buffer->data.get(), there->data);
+    moved.emplace(view.buffer.get(), there);
+    view.buffer = there;
+  }
+  return Substitute(body, data, moved);
+}
+
+StatusOr<BlockRealize> Tensorized(const BlockRealize& realize, const std::string& name, bool any_scope) {
   ASSIGN_OR_RETURN(const std::shared_ptr<const TensorIntrin> intrin, GetTensorIntrin(name));
   const BlockRealize* description = intrin->description.body.As<BlockRealize>();
   const PrimFunc implementation = Clone(intrin->implementation);
   const BlockRealize* made = implementation.body.As<BlockRealize>();
   if (description == nullptr || made == nullptr)
     return FailedPrecondition("description and implementation need a root block");
-  DescriptionMatcher matcher;
+  DescriptionMatcher matcher(any_scope);
   if (!matcher.Match(realize, *description))
     return FailedPrecondition(
         fmt::format("the block doesn't match the description of the tensor intrinsic: {}", matcher.difference()));
   BlockRealize result = realize;
   BlockNode& block = result.block.Mutable();
   ASSIGN_OR_RETURN(block.match_buffers, Views(*intrin, implementation, matcher));
-  block.body = made->block->body;
+  block.body = InScopesOf(block.match_buffers, made->block->body);
   const std::vector<Buffer>& allocated = made->block->alloc_buffers;
   block.alloc_buffers.insert(block.alloc_buffers.end(), allocated.begin(), allocated.end());
   for (const auto& [key, value] : made->block->annotations) block.annotations.insert_or_assign(key, value);
@@ -70,7 +87,7 @@ StatusOr<BlockRealize> Tensorized(const BlockRealize& realize, const std::string
 }
 
 Status ReplaceBy(Schedule& schedule, int row, const BlockRealize& realize, const std::string& name) {
-  StatusOr<BlockRealize> made = Tensorized(realize, name);
+  StatusOr<BlockRealize> made = Tensorized(realize, name, /*any_scope=*/false);
   if (!made.ok()) {
     const Status error =
         schedule.Error(kTensorize, row, fmt::format("intrinsic \"{}\": {}", name, made.status().message()));
@@ -98,6 +115,10 @@ Status Tensorize(Schedule& schedule, LoopRV loop, const std::string& tensor_intr
   RETURN_IF_ERROR(ReplaceBy(schedule, row, made.realize, tensor_intrin));
   schedule.Record("Tensorize", {loop}, {tensor_intrin, int64_t{preserve_unit_iters}}, {});
   return OkStatus();
+}
+
+StatusOr<BlockRealize> TensorizedInAnyScope(const BlockRealize& realize, const std::string& tensor_intrin) {
+  return Tensorized(realize, tensor_intrin, /*any_scope=*/true);
 }
 
 }  // namespace lathe

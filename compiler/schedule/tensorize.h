@@ -15,4 +15,10 @@ namespace lathe {
 Status Tensorize(Schedule& schedule, BlockRV block, const std::string& tensor_intrin, bool preserve_unit_iters = true);
 Status Tensorize(Schedule& schedule, LoopRV loop, const std::string& tensor_intrin, bool preserve_unit_iters = true);
 
+// Of a block that is a tensor intrinsic, in plain loops: which one, as MetaSchedule writes it.
+inline constexpr char kAutoTensorize[] = "meta_schedule.auto_tensorize";
+
+// The same of a block outside of a schedule, whose buffers may have any scope (accumulators in registers).
+StatusOr<BlockRealize> TensorizedInAnyScope(const BlockRealize& realize, const std::string& tensor_intrin);
+
 }  // namespace lathe

@@ -1,5 +1,6 @@
 #include "compiler/transform/spell_out_calls.h"
 
+#include "compiler/ir/dot_call.h"
 #include "compiler/ir/plain_call.h"
 #include "compiler/ir/visitor.h"
 
@@ -10,7 +11,7 @@ class Speller : public StmtExprMutator {
  protected:
   Expr VisitExpr(const Expr& e) override {
     const Expr visited = StmtExprMutator::VisitExpr(e);
-    return PlainCall(visited).value_or(visited);
+    return AsDotInstruction(visited) ? visited : PlainCall(visited).value_or(visited);
   }
 };
 

@@ -52,7 +52,8 @@ TileShape MeasureTile(const IndexSpace& space, const StoreNest& nest, const Targ
       distinct *= static_cast<double>(loop.extent);
       if (!loop.reduces) per_step *= static_cast<double>(loop.extent);
     }
-    const int64_t stride = vector == nullptr ? 0 : StrideOf(space, access, *vector);
+    int64_t stride = vector == nullptr ? 0 : StrideOf(space, access, *vector);
+    if (stride == nest.dot_parts) stride = 1;  // The neighbours of a lane lie between.
     const bool is_apart =
         stride > 1 && stride <= kMaxLoadStride && !access.is_write;  // By whole vectors and a shuffle.
     const bool is_gather = stride != 0 && stride != 1 && !is_apart;

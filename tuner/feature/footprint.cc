@@ -34,7 +34,7 @@ NestFootprints::NestFootprints(const IndexSpace& space, const StoreNest& nest)
   table_.resize(levels * num_accesses_);
   lines_.assign(levels, 0);
   inside_.assign(levels, 1);
-  uint64_t running = 0;
+  uint64_t running = nest.dot_loop;
   for (size_t level = levels; level-- > 0;) {
     uint64_t added = 0;
     if (level + 1 < levels) {

@@ -1,6 +1,9 @@
 #include "tuner/feature/loop_nest.h"
 
+#include <utility>
+
 #include "compiler/ir/visitor.h"
+#include "compiler/schedule/tensorize.h"
 
 namespace lathe {
 namespace {
@@ -58,7 +61,27 @@ class Collector {
   }
 
  private:
+  // Loops of what becomes one instruction: the lanes, and the parts that it takes at once.
+  bool VisitLoopOfDot(const For& loop) {
+    const int64_t* extent = AsIntConst(loop.extent);
+    if (!in_dot_ || extent == nullptr) return false;
+    const bool is_lanes = dot_parts_ == 0;
+    const int id = nests_.space.AddLoop(loop.loop_var, *extent);
+    if (is_lanes) loops_.push_back({id, *extent, ForKind::kVectorized, false});
+    const double lanes = is_lanes ? static_cast<double>(*extent) : 1;
+    iterations_ *= lanes;
+    const int64_t parts_around = std::exchange(dot_parts_, is_lanes ? 1 : *extent);
+    const uint64_t loop_around = std::exchange(dot_loop_, is_lanes ? 0 : nests_.space.BitOf(id));
+    Visit(loop.body);
+    dot_parts_ = parts_around;
+    dot_loop_ = loop_around;
+    iterations_ /= lanes;
+    if (is_lanes) loops_.pop_back();
+    return true;
+  }
+
   void VisitLoop(const For& loop) {
+    if (VisitLoopOfDot(loop)) return;
     const int64_t* constant = AsIntConst(loop.extent);
     const int64_t extent =
         constant != nullptr ? *constant : nests_.space.Cover(nests_.space.Parse(loop.extent), ~uint64_t{0}).high;
@@ -86,7 +109,9 @@ class Collector {
       inside_block_ = true;
       useful_ = std::min(1.0, domain / iterations_);
     }
+    const bool around = std::exchange(in_dot_, in_dot_ || realize.block->annotations.contains(kAutoTensorize));
     Visit(realize.block->body);
+    in_dot_ = around;
     if (is_outermost) {
       inside_block_ = false;
       useful_ = useful_outside;
@@ -101,9 +126,14 @@ class Collector {
   }
 
   void VisitStore(const BufferStore& store) {
-    nest_ = StoreNest{loops_, {}, {}, iterations_, useful_};
+    nest_ = StoreNest{loops_, {}, {}, 1, 0, iterations_, useful_};
     Touch(store.buffer, store.indices, /*is_write=*/true);
     Count(store.value);
+    if (in_dot_) {
+      nest_.ops = {.mul_add = 1};
+      nest_.dot_parts = std::max<int64_t>(1, dot_parts_);
+      nest_.dot_loop = dot_loop_;
+    }
     const uint64_t moving = nest_.accesses[0].loops;
     for (NestLoop& loop : nest_.loops) loop.reduces = loop.extent > 1 && (nests_.space.BitOf(loop.id) & moving) == 0;
     nests_.stores.push_back(std::move(nest_));
@@ -190,6 +220,9 @@ class Collector {
   std::vector<NestLoop> loops_;
   double iterations_ = 1, useful_ = 1;
   bool inside_block_ = false;
+  bool in_dot_ = false;
+  int64_t dot_parts_ = 0;  // 0: its lanes are not met yet.
+  uint64_t dot_loop_ = 0;
   StoreNest nest_;
 };
 

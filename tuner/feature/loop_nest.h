@@ -39,6 +39,10 @@ struct StoreNest {
   std::vector<NestLoop> loops;       // Outermost first.
   std::vector<NestAccess> accesses;  // The stored buffer first; a buffer that is read and written is one access.
   OpCounts ops;
+  // Neighbours that an instruction multiplies and adds up for each lane: no iterations, but they are touched, by a loop
+  // of their own.
+  int64_t dot_parts = 1;
+  uint64_t dot_loop = 0;
   double iterations = 1;  // Of all loops together.
   double useful =
       1;  // Iterations of the block's own domain per iteration: below 1 for guarded tails and recomputation.

@@ -21,6 +21,7 @@ struct TaskReport {
   int64_t trials = 0;                       // Known under its key, whoever measured them.
   int64_t own_trials = 0;                   // Of these, this job's.
   double flops = 0;                         // Of one call; 0: unknown.
+  bool is_float32 = true;                   // No narrower type is multiplied.
   double untuned_ns = 0;                    // Of the default schedule; 0: not measured.
   double best_ns = 0;                       // 0: none.
   std::map<std::string, int64_t> failures;  // This job's, by outcome.
@@ -38,6 +39,7 @@ class WorkloadFactsCache {
  public:
   struct Facts {
     double flops = 0;
+    bool is_float32 = true;
     std::optional<Digest> untuned_trace;  // None: it cannot be scheduled.
   };
   Facts Of(Store& store, const TuningKey& key);

@@ -37,7 +37,7 @@ Factors FactorsOf(const std::vector<VarRV>& vars) {
 // The levels of all axes, outermost first.
 struct Levels {
   std::vector<LoopRV> outer, middle, reduce_outer, reduce_inner, tile;
-  std::optional<LoopRV> lanes;
+  std::optional<LoopRV> lanes, parts;  // Parts: of an instruction that takes several steps of a reduction.
 };
 
 Status TileSpatial(Schedule& schedule, LoopRV loop, Levels& levels) {
@@ -64,7 +64,15 @@ Status TileVector(Schedule& schedule, LoopRV loop, int64_t lanes, Levels& levels
   return TileSpatial(schedule, parts[0], levels);
 }
 
-StatusOr<Levels> TileAxes(Schedule& schedule, BlockRV block, size_t vector_iter, int64_t lanes) {
+Status TileParts(Schedule& schedule, LoopRV loop, int64_t parts, Levels& levels) {
+  const Factors by_parts{std::nullopt, ExprRV(parts)};
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, Split(schedule, loop, by_parts));
+  levels.parts = loops[1];
+  return TileReduce(schedule, loops[0], levels);
+}
+
+StatusOr<Levels> TileAxes(Schedule& schedule, BlockRV block, const TilingOptions& options) {
+  const size_t vector_iter = options.vector_iter;
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   std::vector<IterKind> kinds;
@@ -72,10 +80,12 @@ StatusOr<Levels> TileAxes(Schedule& schedule, BlockRV block, size_t vector_iter,
   if (loops.size() != kinds.size()) return schedule.Error("tile", row, "its loops are not its iter vars");
   Levels levels;
   for (size_t i = 0; i < loops.size(); ++i) {
-    if (kinds[i] == IterKind::kReduce) {
+    if (options.dot && i == options.dot->reduce_iter) {
+      RETURN_IF_ERROR(TileParts(schedule, loops[i], options.dot->intrin.parts, levels));
+    } else if (kinds[i] == IterKind::kReduce) {
       RETURN_IF_ERROR(TileReduce(schedule, loops[i], levels));
     } else if (i == vector_iter) {
-      RETURN_IF_ERROR(TileVector(schedule, loops[i], lanes, levels));
+      RETURN_IF_ERROR(TileVector(schedule, loops[i], options.lanes, levels));
     } else {
       RETURN_IF_ERROR(TileSpatial(schedule, loops[i], levels));
     }
@@ -183,6 +193,18 @@ StatusOr<std::optional<BlockRV>> Pack(Schedule& schedule, BlockRV block, const P
   return is_copy ? maker : std::nullopt;
 }
 
+// Lays out all that the options say; the blocks that make copies.
+StatusOr<std::vector<BlockRV>> PackReads(Schedule& schedule, BlockRV block, const TilingOptions& options,
+                                         const std::vector<std::string>& producers) {
+  if (options.dot) return PackForDot(schedule, block, *options.dot);
+  std::vector<BlockRV> copies;
+  for (const PackedRead& packed : options.packed) {
+    ASSIGN_OR_RETURN(const std::optional<BlockRV> copy, Pack(schedule, block, packed, producers));
+    if (copy) copies.push_back(*copy);
+  }
+  return copies;
+}
+
 }  // namespace
 
 Status TileReduction(Schedule& schedule, const std::string& name, const Target& target, const TilingOptions& options) {
@@ -192,16 +214,13 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   std::vector<std::string> producers;
   for (int row : ProducersOf(schedule, first_row)) producers.push_back(schedule.BlockOf(row).name);
 
-  std::vector<BlockRV> copies;
-  for (const PackedRead& packed : options.packed) {
-    ASSIGN_OR_RETURN(const std::optional<BlockRV> copy, Pack(schedule, block, packed, producers));
-    if (copy) copies.push_back(*copy);
-  }
+  ASSIGN_OR_RETURN(const std::vector<BlockRV> copies, PackReads(schedule, block, options, producers));
   ASSIGN_OR_RETURN(const BlockRV write_back, AddWriteBack(schedule, block));
-  ASSIGN_OR_RETURN(Levels levels, TileAxes(schedule, block, options.vector_iter, options.lanes));
+  ASSIGN_OR_RETURN(Levels levels, TileAxes(schedule, block, options));
   std::vector<LoopRV> order =
       Concatenate({levels.outer, levels.middle, levels.reduce_outer, levels.reduce_inner, levels.tile});
   order.push_back(*levels.lanes);
+  if (levels.parts) order.push_back(*levels.parts);
   RETURN_IF_ERROR(Reorder(schedule, order));
 
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
@@ -215,7 +234,7 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   if (!lane_iter) return schedule.Error("tile", write_back_row, "its iter vars do not index the tile");
   RETURN_IF_ERROR(ScheduleWriteBack(schedule, write_back, levels.middle.back(), *lane_iter, options.lanes));
 
-  RETURN_IF_ERROR(Vectorize(schedule, *levels.lanes));
+  if (!options.dot) RETURN_IF_ERROR(Vectorize(schedule, *levels.lanes));
   for (LoopRV loop : levels.tile) RETURN_IF_ERROR(Unroll(schedule, loop));
   for (LoopRV loop : levels.reduce_inner) RETURN_IF_ERROR(Unroll(schedule, loop));
 
@@ -240,7 +259,11 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   }
   RETURN_IF_ERROR(Parallel(schedule, outer));
   // Last: the update alone is no reduction block any more.
-  return DecomposeReduction(schedule, block, levels.reduce_outer.front()).status();
+  ASSIGN_OR_RETURN(const BlockRV init, DecomposeReduction(schedule, block, levels.reduce_outer.front()));
+  if (!options.dot) return OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> init_loops, GetLoops(schedule, init));
+  RETURN_IF_ERROR(Vectorize(schedule, init_loops.back()));
+  return MarkDot(schedule, *levels.lanes, *options.dot);
 }
 
 }  // namespace lathe

@@ -4,6 +4,7 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
 #include "tuner/space/block_pattern.h"
+#include "tuner/space/dot_product.h"
 
 namespace lathe {
 
@@ -14,6 +15,8 @@ struct TilingOptions {
   // Laid out anew: what another block makes, where it is made; what comes from outside, by a copy.
   std::vector<PackedRead> packed;
   bool copies_at_outer = true;  // Such copies are made per outer tile instead of beforehand.
+  // By an instruction whose lanes these are: what it reads is laid out for it, `packed` is empty.
+  std::optional<DotTiling> dot;
 };
 
 // Tiles block `name` of the root scope:

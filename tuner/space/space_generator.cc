@@ -70,8 +70,9 @@ bool IsReused(const Schedule& schedule, int row) {
   return schedule.FindBlock(block.name) == row && block.init && IsPlain(schedule, row) && HasDataReuse(block);
 }
 
+// As it is, or by an instruction that what it reads is laid out for.
 bool HasLanes(const BlockNode& block, const Target& target) {
-  return !VectorizableIters(block, VectorsFor(block, target)).empty();
+  return !VectorizableIters(block, VectorsFor(block, target)).empty() || !DotTilingsOf(block, target).empty();
 }
 
 bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
@@ -182,6 +183,8 @@ class PostOrderApply : public SpaceGenerator {
     const BlockNode& block = schedule.BlockOf(row);
     const Vectors vectors = VectorsFor(block, target);
     std::vector<TilingOptions> tilings;
+    for (const DotTiling& dot : DotTilingsOf(block, target))
+      tilings.push_back({dot.lane_iter, dot.intrin.lanes, false, {}, /*copies_at_outer=*/false, dot});
     for (size_t iter : VectorizableIters(block, vectors)) {
       for (const int64_t lanes : LanesOfTile(ExtentOf(block.iter_vars[iter]), vectors)) {
         const auto packed = LayoutsFor(schedule, row, iter, lanes, target);

@@ -10,6 +10,7 @@
 
 #include "compiler/codegen/llvm/kernel_signature.h"
 #include "compiler/codegen/llvm/vector_math.h"
+#include "compiler/ir/dot_call.h"
 #include "compiler/ir/stmt.h"
 #include "compiler/target/target.h"
 #include "llvm/IR/IRBuilder.h"
@@ -139,6 +140,8 @@ class KernelEmitter {
   llvm::Value* EmitCall(const Call& call, DataType dtype);
   llvm::Value* EmitFloatCall(std::string_view name, const Call& call, DataType dtype);
   llvm::Value* EmitIntCall(std::string_view name, const Call& call, DataType dtype);
+  bool HasDot(std::string_view feature) const;
+  llvm::Value* EmitDot(const DotUse& dot, DataType dtype);
   llvm::Value* EmitReturn(const Call& call);
   llvm::Value* EmitIfThenElseCall(const Call& call, DataType dtype);
   llvm::Value* EmitCondition(const Expr& condition);

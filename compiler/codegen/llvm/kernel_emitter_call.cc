@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
+#include "compiler/ir/plain_call.h"
 #include "runtime/kernel_abi.h"
 
 namespace lathe {
@@ -13,6 +14,11 @@ using llvm::Value;
 
 Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
   const std::string_view name = call.op->name;
+  if (name.starts_with("call_llvm")) {
+    const Expr whole = Expr::Make(dtype, call);
+    if (const std::optional<DotUse> dot = AsDotInstruction(whole))
+      return HasDot(dot->instruction->feature) ? EmitDot(*dot, dtype) : EmitExpr(*PlainCall(whole));
+  }
   const bool has_handle = std::any_of(call.args.begin(), call.args.end(),
                                       [](const Expr& arg) { return arg.dtype().code == DataType::Code::kHandle; });
   const bool is_foreign = call.op->num_args < 0 || has_handle || dtype.code == DataType::Code::kHandle;
@@ -61,6 +67,27 @@ Value* KernelEmitter::EmitCall(const Call& call, DataType dtype) {
   }
   return (call.args.empty() ? dtype : call.args[0].dtype()).is_float() ? EmitFloatCall(name, call, dtype)
                                                                        : EmitIntCall(name, call, dtype);
+}
+
+// The widths below 512 bits came with AVX-512 as well, encoded otherwise.
+bool KernelEmitter::HasDot(std::string_view feature) const {
+  return target_.Has(feature) || (feature == "avxvnni" && target_.Has("avx512vnni") && target_.Has("avx512vl"));
+}
+
+Value* KernelEmitter::EmitDot(const DotUse& dot, DataType dtype) {
+  std::vector<Value*> args;
+  for (const Expr& arg : dot.args) {
+    Value* value = EmitExpr(arg);
+    if (!error_.ok()) return Poison(dtype);
+    llvm::Type* type = arg.dtype().code == DataType::Code::kBFloat
+                           ? llvm::FixedVectorType::get(b_.getBFloatTy(), arg.dtype().lanes)
+                           : value->getType();
+    args.push_back(b_.CreateBitCast(ToMemory(value, arg.dtype()), type));
+  }
+  const std::string name(dot.instruction->name);
+  const llvm::Intrinsic::ID id = llvm::Function::lookupIntrinsicID(name);
+  if (!llvm::Intrinsic::isOverloaded(id)) return b_.CreateIntrinsic(id, {}, args);
+  return b_.CreateIntrinsic(id, {args[0]->getType(), args[1]->getType()}, args);
 }
 
 // Ends the kernel; what a program returns was stored before (return_by_buffer.h).

@@ -5,11 +5,13 @@
 #include "compiler/codegen/llvm/uses.h"
 #include "compiler/ir/may_trap.h"
 #include "compiler/ir/visitor.h"
+#include "llvm/IR/PatternMatch.h"
 
 namespace lathe {
 namespace {
 
 using llvm::Value;
+using namespace llvm::PatternMatch;  // NOLINT: its names are made for it.
 
 constexpr int kMostLanes = 1024;
 constexpr int kMaxExprDepth = 2000;
@@ -84,6 +86,9 @@ Value* KernelEmitter::ToMemory(Value* value, DataType dtype) {
   if (dtype.is_bool()) return b_.CreateZExt(value, type);
   if (!Is16Bit(dtype)) return value;
   if (dtype.code == DataType::Code::kFloat) return b_.CreateFPTrunc(value, type);
+  if (Value* loaded = nullptr;
+      match(value, m_BitCast(m_Shl(m_ZExt(m_Value(loaded)), m_SpecificInt(16)))) && loaded->getType() == type)
+    return loaded;  // What FromMemory has made of it.
   llvm::Type* wide = value->getType()->getWithNewType(b_.getInt32Ty());
   const auto number = [&](uint64_t n) { return llvm::ConstantInt::get(wide, n); };
   Value* bits = b_.CreateBitCast(value, wide);  // Nearest, halves to even; a NaN stays one.
