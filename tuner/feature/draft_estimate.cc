@@ -55,7 +55,8 @@ TileShape MeasureTile(const IndexSpace& space, const StoreNest& nest, const Targ
     int64_t stride = vector == nullptr ? 0 : StrideOf(space, access, *vector);
     if (stride == nest.dot_parts) stride = 1;  // The neighbours of a lane lie between.
     const bool is_apart =
-        stride > 1 && stride <= kMaxLoadStride && !access.is_write;  // By whole vectors and a shuffle.
+        stride > 1 && stride <= kMaxLoadStride &&
+        (!access.is_write || registers.num_mask_registers > 0);  // By whole vectors and a shuffle, or with lanes off.
     const bool is_gather = stride != 0 && stride != 1 && !is_apart;
     const double vectors = stride == 0 ? 1 : tile.registers_per_vector * static_cast<double>(is_apart ? stride : 1);
     const double places = static_cast<double>(access.places.size() - (access.is_read && access.is_write ? 1 : 0));

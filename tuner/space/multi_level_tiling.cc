@@ -248,7 +248,9 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
       RETURN_IF_ERROR(ScheduleElementwise(schedule, producer, target));
     }
   }
+  if (options.dot) RETURN_IF_ERROR(SchedulePacks(schedule, copies, *options.dot));
   for (const BlockRV copy : copies) {
+    if (options.dot) break;
     if (options.copies_at_outer) {
       RETURN_IF_ERROR(ComputeAt(schedule, copy, outer));
       RETURN_IF_ERROR(VectorizeInnermost(schedule, copy, target));

@@ -169,6 +169,7 @@ class KernelEmitter {
   llvm::Value* LanesOfSpan(llvm::FixedVectorType* type, const Address& address, unsigned begin, unsigned size,
                            const BufferValue& buffer);
   llvm::Value* LoadMasked(llvm::Type* type, const Address& address, const BufferValue& buffer);
+  void StoreApart(llvm::Value* value, const Address& address, const BufferValue& buffer);
   void StoreMasked(llvm::Value* value, const Address& address, const BufferValue& buffer);
   llvm::Value* Gather(const Address& address, llvm::Type* element, const BufferValue& buffer);
   void AddAliasMetadata(llvm::Instruction* access, const BufferValue& buffer);

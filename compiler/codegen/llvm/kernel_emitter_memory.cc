@@ -252,6 +252,30 @@ Value* KernelEmitter::Gather(const Address& address, llvm::Type* element, const 
   return b_.CreateShuffleVector(read, own);
 }
 
+// Lanes a few elements apart, by vectors whose other lanes are off.
+void KernelEmitter::StoreApart(Value* value, const Address& address, const BufferValue& buffer) {
+  const auto* vector = llvm::cast<llvm::FixedVectorType>(value->getType());
+  const unsigned lanes = vector->getNumElements(), stride = static_cast<unsigned>(address.stride);
+  const uint64_t bits = module_.getDataLayout().getTypeStoreSizeInBits(vector->getElementType());
+  const unsigned most =
+      std::max(1U, static_cast<unsigned>(target_.register_file().lanes(static_cast<int>(bits))) / stride);
+  for (unsigned begin = 0; begin < lanes; begin += most) {
+    const unsigned size = std::min(most, lanes - begin);
+    std::vector<int> places(size_t{size} * stride, -1);
+    llvm::SmallVector<llvm::Constant*> mask(places.size(), b_.getFalse());
+    for (unsigned i = 0; i < size; ++i) {
+      places[size_t{i} * stride] = static_cast<int>(begin + i);
+      mask[size_t{i} * stride] = b_.getTrue();
+    }
+    const uint64_t from = uint64_t{begin} * stride;
+    Value* pointer = b_.CreateConstGEP1_64(vector->getElementType(), address.first, from);
+    const llvm::Align alignment = llvm::commonAlignment(address.alignment, from * bits / 8);
+    AddAliasMetadata(b_.CreateMaskedStore(b_.CreateShuffleVector(value, places), pointer, alignment,
+                                          llvm::ConstantVector::get(mask)),
+                     buffer);
+  }
+}
+
 void KernelEmitter::StoreLanes(const Buffer& buffer, const std::vector<Expr>& indices, Value* value, int lanes) {
   const int index_lanes = indices.empty() ? 1 : indices.back().dtype().lanes;
   if (index_lanes != lanes)
@@ -272,6 +296,9 @@ void KernelEmitter::StoreLanes(const Buffer& buffer, const std::vector<Expr>& in
     llvm::Instruction* access = b_.CreateAlignedStore(value, address.pointer, address.alignment);
     return AddAliasMetadata(access, memory);
   }
+  const int bits = buffer->dtype.bits;
+  if (!is_masked && address.first != nullptr && has_masked_stores_ && (bits >= 32 || target_.Has("avx512bw")))
+    return StoreApart(value, address, memory);
   Value* pointers = address.is_vector_of_pointers ? address.pointer : Splat(address.pointer, lanes);
   if (is_masked) return AddAliasMetadata(b_.CreateMaskedScatter(value, pointers, address.alignment, mask_), memory);
   for (int lane = 0; lane < lanes; ++lane) {  // In order: where lanes meet, the last one stays.

@@ -621,6 +621,36 @@ TEST_P(StridedLoadTest, ReadsFromTheFirstLaneToTheLast) {
   }
   munmap(pages, 3 * page);
 }
+// And of what is written: nothing between the lanes changes.
+TEST_P(StridedLoadTest, WritesTheLanesAlone) {
+  const auto [dtype, lanes, on, stride] = GetParam();
+  const int64_t span = int64_t{on - 1} * stride + 1, bytes = dtype.bits / 8;
+  const Buffer a = MakeBuffer("A", {on}, dtype), b = MakeBuffer("B", {span}, dtype);
+  Var i("i", DataType::Int(32));
+  const Stmt copy = MakeStore(b, Load(a, {i}), {i * stride});
+  const Stmt body = on == lanes ? copy : Stmt(IfThenElse{Less(i, on), copy, std::nullopt});
+  const StatusOr<PrimFunc> func = Lower(Func({a, b}, MakeFor(i, lanes, body, ForKind::kVectorized)));
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* const pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(pages, MAP_FAILED);
+  uint8_t* const memory = static_cast<uint8_t*>(pages) + page;
+  ASSERT_EQ(mprotect(memory, page, PROT_READ | PROT_WRITE), 0);
+  std::vector<uint8_t> in(static_cast<size_t>(on * bytes));
+  for (size_t k = 0; k < in.size(); ++k) in[k] = static_cast<uint8_t>(k * 7 + 1);
+  for (uint8_t* first : {memory, memory + page - span * bytes}) {
+    std::fill_n(first, span * bytes, 0xee);
+    RunKernel(*func, {in.data(), first});
+    for (int64_t k = 0; k < span * bytes; ++k) {
+      const int64_t element = k / bytes;
+      const uint8_t expected =
+          element % stride == 0 ? in[static_cast<size_t>(element / stride * bytes + k % bytes)] : 0xee;
+      ASSERT_EQ(first[k], expected) << "byte " << k;
+    }
+  }
+  munmap(pages, 3 * page);
+}
 std::vector<StridedLoad> StridedLoads() {
   std::vector<StridedLoad> all;
   for (const DataType dtype : {DataType::Int(8), DataType::Int(16), DataType::Float(32), DataType::Float(64)}) {
@@ -647,6 +677,17 @@ TEST(CompileModuleTest, LoadsEverySecondElementByTwoVectors) {
   ASSERT_TRUE(code.ok()) << code.status().ToString();
   EXPECT_THAT(*code, HasSubstr("vshufps"));
   EXPECT_THAT(*code, testing::Not(HasSubstr("vinsertps")));
+}
+
+TEST(CompileModuleTest, StoresLanesThatAreApartByMaskedVectors) {
+  const Buffer a = MakeBuffer("A", {64}, DataType::Int(8)), b = MakeBuffer("B", {256}, DataType::Int(8));
+  Var i("i", DataType::Int(32));
+  const PrimFunc func = *Lower(Func({a, b}, MakeFor(i, 64, MakeStore(b, Load(a, {i}), {i * 4}), ForKind::kVectorized)));
+  const Target avx512 = *Target::Parse("llvm -mcpu=x86-64-v4 -mtriple=x86_64-linux-gnu -num-cores=1");
+  const StatusOr<std::string> code = PrintCode({&func, 1}, avx512, CodeText::kAssembly);
+  ASSERT_TRUE(code.ok()) << code.status().ToString();
+  EXPECT_THAT(*code, HasSubstr("vmovdqu8"));
+  EXPECT_THAT(*code, testing::Not(HasSubstr("vpextrb")));
 }
 
 class CompileErrorTest : public testing::TestWithParam<BadFunc> {};

@@ -76,6 +76,18 @@ TuneTask TaskOf(const std::string& text, const char* target) {
   return task;
 }
 
+// The second factor is given as the instruction wants it.
+const char kPanels[] = R"(
+@T.prim_func
+def main(A: T.Buffer((12, 48), "uint8"), B: T.Buffer((2, 12, 16, 4), "int8"), C: T.Buffer((12, 32), "int32")):
+    for i, j, k in T.grid(12, 32, 48):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vj // 16, vk // 4, vj % 16, vk % 4])
+)";
+
 struct DotSpaceCase {
   const char *name, *target, *intrin;  // "": none fits.
   std::string text;
@@ -113,6 +125,7 @@ INSTANTIATE_TEST_SUITE_P(
         DotSpaceCase{"Bf16Transposed", kX86, "dot_16x2_avx512bf16", Product("bfloat16", "bfloat16", "float32", true)},
         DotSpaceCase{"ArmInt8", kArm, "dot_4x4_i8i8s32_sdot", Product("int8", "int8", "int32", false)},
         DotSpaceCase{"ArmUint8", kArm, "dot_4x4_u8u8i32_hdot", Product("uint8", "uint8", "int32", true)},
+        DotSpaceCase{"Panels", kX86, "dot_16x4_vnni", kPanels},
         DotSpaceCase{"Convolution", kX86, "dot_16x4_vnni", kConv},
         DotSpaceCase{"ChannelsFirst", kX86, "dot_16x4_vnni", kChannelsFirst},
         DotSpaceCase{"SignsThatNoInstructionTakes", kX86, "", Product("int8", "uint8", "int32", false)},
@@ -120,6 +133,11 @@ INSTANTIATE_TEST_SUITE_P(
         DotSpaceCase{"WithoutTheFeature", "llvm -mtriple=x86_64-linux-gnu -mcpu=haswell -num-cores=1", "",
                      Product("uint8", "int8", "int32", false)}),
     [](const auto& info) { return info.param.name; });
+
+TEST(DotSpace, PanelsThatAreGivenAreNotCopied) {
+  const TuneTask task = TaskOf(kPanels, kX86);
+  EXPECT_EQ(task.sketches.at(0).trace.ToPython().find("cache_read"), std::string::npos);
+}
 
 TEST(DotSpace, FeaturesSeeOneOperationForAllParts) {
   const TuneTask task = TaskOf(Product("uint8", "int8", "int32", false), kX86);
