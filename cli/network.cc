@@ -13,6 +13,7 @@
 #include "compiler/codegen/llvm/compile_module.h"
 #include "compiler/import/onnx/import_onnx.h"
 #include "compiler/relax/pipeline.h"
+#include "compiler/schedule/builtin_intrin.h"
 #include "rpc/device/runtime_status.h"
 #include "support/status_macros.h"
 #include "tuner/database/store.h"
@@ -32,6 +33,13 @@ void SayWhatIsFrozen(const relax::IRModule& module) {
   for (const Attr& name : std::get<std::vector<Attr>>(frozen->second))
     names += (names.empty() ? "\"" : ", \"") + std::get<std::string>(name) + "\"";
   fmt::print(stderr, "lathe: inputs with default values are constants from now on: {}\n", names);
+}
+
+relax::LayoutTarget LayoutTargetOf(const Target& target) {
+  relax::LayoutTarget layouts(target.register_file().lanes(32));
+  for (const DotIntrin& dot : DotIntrins())
+    if (target.Has(dot.feature)) layouts.dots.push_back({dot.a, dot.b, dot.c, dot.lanes, dot.parts});
+  return layouts;
 }
 
 bool IsCurrent(const CodegenVersion& version) {
@@ -86,7 +94,7 @@ StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector
   ASSIGN_OR_RETURN(options.input_shapes, ParseInputShapes(input_shapes));
   ASSIGN_OR_RETURN(relax::IRModule module, ImportOnnx(path, options));
   SayWhatIsFrozen(module);
-  return relax::OptimizeForTuning(std::move(module), target.register_file().lanes(32), opt_level);
+  return relax::OptimizeForTuning(std::move(module), LayoutTargetOf(target), opt_level);
 }
 
 namespace {

@@ -18,37 +18,37 @@ namespace {
 struct PassRow {
   const char* name;
   int opt_level;  // Runs at this level and above.
-  StatusOr<IRModule> (*run)(IRModule module, int64_t target_lanes);
+  StatusOr<IRModule> (*run)(IRModule module, const LayoutTarget& target);
 };
 
 // Constants are folded before batch norms, whose statistics may be reshaped constants, and after, when weights have
 // been scaled.
 constexpr PassRow kPasses[] = {
-    {"CanonicalizeBindings", 0, [](IRModule m, int64_t) { return CanonicalizeBindings(std::move(m)); }},
-    {"FoldConstant", 1, [](IRModule m, int64_t) { return FoldConstant(std::move(m)); }},
-    {"SimplifyInference", 0, [](IRModule m, int64_t) { return SimplifyInference(std::move(m)); }},
-    {"FoldConstant", 1, [](IRModule m, int64_t) { return FoldConstant(std::move(m)); }},
-    {"CanonicalizeBindings", 0, [](IRModule m, int64_t) { return CanonicalizeBindings(std::move(m)); }},
+    {"CanonicalizeBindings", 0, [](IRModule m, const LayoutTarget&) { return CanonicalizeBindings(std::move(m)); }},
+    {"FoldConstant", 1, [](IRModule m, const LayoutTarget&) { return FoldConstant(std::move(m)); }},
+    {"SimplifyInference", 0, [](IRModule m, const LayoutTarget&) { return SimplifyInference(std::move(m)); }},
+    {"FoldConstant", 1, [](IRModule m, const LayoutTarget&) { return FoldConstant(std::move(m)); }},
+    {"CanonicalizeBindings", 0, [](IRModule m, const LayoutTarget&) { return CanonicalizeBindings(std::move(m)); }},
     {"DeadCodeElimination", 0,
-     [](IRModule m, int64_t) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
-    {"AlterOpLayout", 3, [](IRModule m, int64_t lanes) { return AlterOpLayout(std::move(m), lanes); }},
-    {"LegalizeOps", 0, [](IRModule m, int64_t) { return LegalizeOps(std::move(m)); }},
+     [](IRModule m, const LayoutTarget&) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
+    {"AlterOpLayout", 3, [](IRModule m, const LayoutTarget& target) { return AlterOpLayout(std::move(m), target); }},
+    {"LegalizeOps", 0, [](IRModule m, const LayoutTarget&) { return LegalizeOps(std::move(m)); }},
     {"AnnotateTIROpPattern", 2,
-     [](IRModule m, int64_t) -> StatusOr<IRModule> { return AnnotateTIROpPattern(std::move(m)); }},
-    {"FuseOps", 2, [](IRModule m, int64_t) { return FuseOps(std::move(m)); }},
+     [](IRModule m, const LayoutTarget&) -> StatusOr<IRModule> { return AnnotateTIROpPattern(std::move(m)); }},
+    {"FuseOps", 2, [](IRModule m, const LayoutTarget&) { return FuseOps(std::move(m)); }},
     {"DeadCodeElimination", 2,
-     [](IRModule m, int64_t) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
-    {"FuseTIR", 0, [](IRModule m, int64_t) { return FuseTIR(std::move(m)); }},
+     [](IRModule m, const LayoutTarget&) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
+    {"FuseTIR", 0, [](IRModule m, const LayoutTarget&) { return FuseTIR(std::move(m)); }},
     {"DeadCodeElimination", 0,
-     [](IRModule m, int64_t) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
+     [](IRModule m, const LayoutTarget&) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
 };
 
 }  // namespace
 
-StatusOr<IRModule> OptimizeForTuning(IRModule module, int64_t target_lanes, int opt_level) {
+StatusOr<IRModule> OptimizeForTuning(IRModule module, const LayoutTarget& target, int opt_level) {
   for (const PassRow& pass : kPasses) {
     if (pass.opt_level > opt_level) continue;
-    StatusOr<IRModule> result = pass.run(std::move(module), target_lanes);
+    StatusOr<IRModule> result = pass.run(std::move(module), target);
     if (!result.ok()) return result.status().WithContext(pass.name);
     module = *std::move(result);
     if (const Status status = CheckWellFormed(module); !status.ok())

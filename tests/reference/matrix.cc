@@ -111,9 +111,7 @@ Outputs EvaluateGemm(const Node& node) {
 }
 
 // numpy.matmul: a vector is a row on the left and a column on the right, and its axis is dropped again.
-Outputs EvaluateMatMul(const Node& node) {
-  const Tensor &a = node.Input(0), &b = node.Input(1);
-  RETURN_IF_ERROR(RequireSameType(a, b));
+static Outputs ProductOf(const Tensor& a, const Tensor& b) {
   if (a.rank() == 0 || b.rank() == 0)
     return InvalidArgument(fmt::format("operands are {} and {}; no scalars", TypeText(a), TypeText(b)));
   Dims da = a.dims, db = b.dims;
@@ -143,6 +141,38 @@ Outputs EvaluateMatMul(const Node& node) {
   }
   WrapAll(y);
   return One(std::move(y));
+}
+
+Outputs EvaluateMatMul(const Node& node) {
+  RETURN_IF_ERROR(RequireSameType(node.Input(0), node.Input(1)));
+  return ProductOf(node.Input(0), node.Input(1));
+}
+
+// int32 values less the zero points: one for all, or one for each row (of A) or column (of B).
+static StatusOr<Tensor> Centered(const Node& node, size_t input, size_t zero_point, int axis_from_end) {
+  const Tensor& from = node.Input(input);
+  if (from.type != DataType::kInt8 && from.type != DataType::kUint8)
+    return InvalidArgument(fmt::format("factor is {}; int8 or uint8 required", TypeText(from)));
+  Tensor to = Tensor::Ints(from.dims, from.ints, DataType::kInt32);
+  if (!node.HasInput(zero_point)) return to;
+  const Tensor& zero = node.Input(zero_point);
+  const int64_t columns = from.dims.empty() ? 1 : from.dims.back();
+  const bool is_one = zero.size() == 1;
+  const int64_t rows_or_columns = from.rank() < 2 ? 1 : from.dims.end()[-axis_from_end];
+  if (!is_one && zero.size() != rows_or_columns)
+    return InvalidArgument(
+        fmt::format("zero point is {}; a scalar or {} values required", TypeText(zero), rows_or_columns));
+  for (int64_t i = 0; i < to.size(); ++i) {
+    const int64_t at = axis_from_end == 1 ? i % columns : i / columns % rows_or_columns;
+    to.ints[static_cast<size_t>(i)] -= zero.ints[static_cast<size_t>(is_one ? 0 : at)];
+  }
+  return to;
+}
+
+Outputs EvaluateMatMulInteger(const Node& node) {
+  ASSIGN_OR_RETURN(const Tensor a, Centered(node, 0, 2, 2));
+  ASSIGN_OR_RETURN(const Tensor b, Centered(node, 1, 3, 1));
+  return ProductOf(a, b);
 }
 
 }  // namespace lathe::reference

@@ -34,6 +34,7 @@ constexpr OperatorRow kOperators[] = {
     {"Log", 1, 1, EvaluateLog},
     {"LogSoftmax", 1, 1, EvaluateLogSoftmax},
     {"MatMul", 2, 2, EvaluateMatMul},
+    {"MatMulInteger", 2, 4, EvaluateMatMulInteger},
     {"Max", 1, kVariadic, EvaluateMax},
     {"MaxPool", 1, 1, EvaluateMaxPool},
     {"Mean", 1, kVariadic, EvaluateMean},

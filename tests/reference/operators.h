@@ -29,6 +29,7 @@ Outputs EvaluateGlobalAveragePool(const Node& node);
 // matrix.cc
 Outputs EvaluateGemm(const Node& node);
 Outputs EvaluateMatMul(const Node& node);
+Outputs EvaluateMatMulInteger(const Node& node);
 // normalization.cc
 Outputs EvaluateBatchNormalization(const Node& node);
 Outputs EvaluateLayerNormalization(const Node& node);

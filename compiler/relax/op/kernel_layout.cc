@@ -14,4 +14,10 @@ int64_t BlockOfLayout(std::string_view layout) {
   return block;
 }
 
+WeightBlocks BlocksOfLayout(std::string_view layout) {
+  const size_t columns_end = layout.find('n');
+  if (columns_end == std::string_view::npos) return {BlockOfLayout(layout), 0};
+  return {BlockOfLayout(layout.substr(0, columns_end)), BlockOfLayout(layout.substr(columns_end))};
+}
+
 }  // namespace lathe::relax

@@ -44,7 +44,7 @@ reference::Tensor RandomTensor(Random& random, const Dims& dims) {
 struct OneNode {
   onnx::ModelProto model;
   onnx::NodeProto* node;
-  OneNode(const char* op, int64_t opset, const Dims& x) {
+  OneNode(const char* op, int64_t opset, const Dims& x, int x_type = onnx::TensorProto::FLOAT) {
     auto& set = *model.add_opset_import();
     set.set_version(opset);
     model.set_ir_version(7);
@@ -52,7 +52,7 @@ struct OneNode {
     auto& input = *graph.add_input();
     input.set_name("x");
     auto& type = *input.mutable_type()->mutable_tensor_type();
-    type.set_elem_type(onnx::TensorProto::FLOAT);
+    type.set_elem_type(x_type);
     for (const int64_t extent : x) type.mutable_shape()->add_dim()->set_dim_value(extent);
     graph.add_output()->set_name("y");
     node = graph.add_node();
@@ -111,7 +111,7 @@ TEST(Conv, AgreesWithTheReferenceForAllAttributes) {
     } else if (random.Below(3) > 0) {
       AddInts(*one.node, "pads", Draw(random, 2 * rank, 0, 2));
     }
-    compared += ExpectSameAsReference(one, RandomTensor(random, x), {3, round % 2 == 0 ? 16 : 4},
+    compared += ExpectSameAsReference(one, RandomTensor(random, x), {3, int64_t{round % 2 == 0 ? 16 : 4}},
                                       fmt::format("seed {} round {}", kSeed, round));
   }
   EXPECT_GT(compared, 40);
@@ -142,6 +142,38 @@ void TestPool(const char* op) {
 }
 TEST(MaxPool, AgreesWithTheReferenceForAllAttributes) { TestPool("MaxPool"); }
 TEST(AveragePool, AgreesWithTheReferenceForAllAttributes) { TestPool("AveragePool"); }
+
+reference::Tensor RandomBytes(Random& random, const Dims& dims, bool is_signed) {
+  std::vector<int64_t> values(static_cast<size_t>(reference::Product(dims)));
+  for (int64_t& value : values) value = static_cast<int64_t>(random.Below(256)) - (is_signed ? 128 : 0);
+  return reference::Tensor::Ints(dims, values, is_signed ? reference::DataType::kInt8 : reference::DataType::kUint8);
+}
+
+const std::vector<relax::DotShape> kDots = {{DataType::UInt(8), DataType::Int(8), DataType::Int(32), 16, 4},
+                                            {DataType::Int(8), DataType::Int(8), DataType::Int(32), 4, 4}};
+
+// Of each pair of signs; with zero points for all, for each row and column, or 0; by dense layers in panels and not,
+// and by batches.
+TEST(MatMulInteger, AgreesWithTheReferenceForAllZeroPoints) {
+  for (uint64_t round = 0; round < 64; ++round) {
+    Random random(kSeed + round);
+    const bool a_signed = (round & 1) != 0, b_signed = (round & 2) != 0, is_batch = (round & 4) != 0;
+    const int64_t m = 3, k = (round & 8) != 0 ? 8 : 5, n = (round & 8) != 0 ? 32 : 21;
+    const Dims a = is_batch ? Dims{2, m, k} : Dims{m, k}, b = is_batch ? Dims{2, k, n} : Dims{k, n};
+    OneNode one("MatMulInteger", 10, a, a_signed ? onnx::TensorProto::INT8 : onnx::TensorProto::UINT8);
+    one.AddConstant("w", RandomBytes(random, b, b_signed));
+    const uint64_t form = round / 16;  // No zero points, 0, one for all, one for each.
+    const Dims zero_a = form == 3 ? Dims{m} : Dims{}, zero_b = form == 3 ? Dims{n} : Dims{};
+    if (form > 0) {
+      reference::Tensor a0 = RandomBytes(random, zero_a, a_signed), b0 = RandomBytes(random, zero_b, b_signed);
+      if (form == 1) a0.ints[0] = b0.ints[0] = 0;
+      one.AddConstant("a0", a0);
+      one.AddConstant("b0", b0);
+    }
+    EXPECT_TRUE(ExpectSameAsReference(one, RandomBytes(random, a, a_signed), {.target = {16, kDots}},
+                                      fmt::format("seed {} round {}", kSeed, round)));
+  }
+}
 
 TEST(Gemm, AgreesWithTheReferenceForAllAttributes) {
   for (int bits = 0; bits < 16; ++bits) {

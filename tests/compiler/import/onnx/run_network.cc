@@ -121,7 +121,7 @@ class Memory {
 
 StatusOr<relax::IRModule> ImportAndOptimize(const onnx::ModelProto& model, const RunOptions& options) {
   ASSIGN_OR_RETURN(relax::IRModule module, ImportOnnxBytes(model.SerializeAsString(), "test"));
-  return relax::OptimizeForTuning(std::move(module), options.lanes, options.opt_level);
+  return relax::OptimizeForTuning(std::move(module), options.target, options.opt_level);
 }
 
 StatusOr<std::vector<reference::Tensor>> RunPlan(const relax::IRModule& module,

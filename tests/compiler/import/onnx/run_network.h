@@ -6,6 +6,7 @@
 
 #include "compiler/import/onnx/import_onnx.h"
 #include "compiler/relax/executor_plan.h"
+#include "compiler/relax/pipeline.h"
 #include "tests/reference/tensor.h"
 
 namespace onnx {
@@ -16,7 +17,7 @@ namespace lathe {
 
 struct RunOptions {
   int opt_level = 3;
-  int64_t lanes = 16;
+  relax::LayoutTarget target = 16;
 };
 
 StatusOr<relax::IRModule> ImportAndOptimize(const onnx::ModelProto& model, const RunOptions& options = {});
