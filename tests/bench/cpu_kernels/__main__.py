@@ -79,6 +79,10 @@ class Comparison:
         if "absent" in roofs:
             sys.exit(f"cpu_kernels: {self.given.build}/bench/side_lathe: {roofs['absent']}; build target side_lathe with LATHE_UNIT_TESTS=ON")
         roofs["gflops"] *= len(self.cpus)
+        roofs["narrow"] = {}
+        for each in roofs["compute"]:
+            roofs["narrow"][each["types"]] = max(roofs["narrow"].get(each["types"], 0), (each["gops"] or 0) * len(self.cpus))
+        roofs["narrow"] = {types: rate for types, rate in roofs["narrow"].items() if rate}
         for each in roofs["copy"]:
             each["gb_per_s"] *= len(self.cpus) if each["level"] in ("L1", "L2") else 1
         return roofs
@@ -103,6 +107,7 @@ class Comparison:
             "params": workload.params,
             "inputs": workload.inputs,
             "constants": workload.constants,
+            "types": workload.types,
             "folder": str(folder),
             "model": str(folder / "model.onnx"),
             "threads": len(self.cpus),
@@ -124,7 +129,7 @@ class Comparison:
                 side.close()
         return ready
 
-    def check(self, ready, folder, row):
+    def check(self, workload, ready, folder, row):
         """All compute the same: each against the median of all, as far as sums in another order may lead."""
         outputs = {}
         for name, side in ready.items():
@@ -138,7 +143,7 @@ class Comparison:
         scale = float(numpy.abs(middle).max(initial=0)) or 1.0
         for name, value in outputs.items():
             error = float(numpy.abs(value - middle).max(initial=0)) / scale if len(value) == size else float("inf")
-            if not error < 1e-3:
+            if not error < (1e-2 if workload.type_of("out") == "bfloat16" else 1e-3):
                 row["sides"].setdefault(name, {})["wrong"] = f"off by {error:.2g} of the largest value"
 
     def row(self, workload, roofs):
@@ -147,7 +152,7 @@ class Comparison:
         limit, roof = workloads.limit_ns(workload, roofs)
         row = {"name": workload.name, "group": workload.group, "flops": workload.flops, "bytes": workload.bytes, "limit_ns": limit, "roof": roof, "sides": {}}
         ready = self.open_sides(workload, folder, self.artifacts(row, folder / "model.onnx", folder), row)
-        self.check(ready, folder, row)
+        self.check(workload, ready, folder, row)
         for name, samples in measure.interleaved(ready, self.given.blocks, self.given.cold).items():
             if samples:
                 row["sides"].setdefault(name, {}).update(measure.summary(samples), samples_ns=[round(each, 1) for each in samples])

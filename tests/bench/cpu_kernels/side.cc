@@ -1,6 +1,7 @@
 #include "tests/bench/cpu_kernels/side.h"
 
 #include <chrono>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -71,13 +72,20 @@ int Serve(Side& side) {
   return 0;
 }
 
-std::vector<float> ReadTensor(const nlohmann::json& request, const std::string& name) {
+std::vector<std::byte> ReadBytes(const nlohmann::json& request, const std::string& name) {
   const std::string path = request.at("folder").get<std::string>() + "/" + name + ".bin";
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) throw std::runtime_error("no file " + path);
-  std::vector<float> values(static_cast<size_t>(in.tellg()) / sizeof(float));
+  std::vector<std::byte> bytes(static_cast<size_t>(in.tellg()));
   in.seekg(0);
-  in.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return bytes;
+}
+
+std::vector<float> ReadTensor(const nlohmann::json& request, const std::string& name) {
+  const std::vector<std::byte> bytes = ReadBytes(request, name);
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   return values;
 }
 

@@ -29,7 +29,8 @@ class Side {
 // Serves stdin until it ends.
 int Serve(Side& side);
 
-// The float32 contents of FOLDER/NAME.bin.
+// The float32 contents of FOLDER/NAME.bin; its bytes, of whatever type.
 std::vector<float> ReadTensor(const nlohmann::json& request, const std::string& name);
+std::vector<std::byte> ReadBytes(const nlohmann::json& request, const std::string& name);
 
 }  // namespace lathe

@@ -30,7 +30,8 @@ class Absent(Exception):
 
 
 def tensor(request, name, shape):
-    return numpy.fromfile(Path(request["folder"]) / f"{name}.bin", "float32").reshape(shape)
+    type = request.get("types", {}).get(name, "float32")  # bfloat16 as the bits of uint16.
+    return numpy.fromfile(Path(request["folder"]) / f"{name}.bin", "uint16" if type == "bfloat16" else type).reshape(shape)
 
 
 def input_tensors(request):

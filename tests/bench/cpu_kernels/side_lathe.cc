@@ -1,4 +1,5 @@
 // What Lathe compiled: FOLDER/<"artifact" of the request>, run by the executor; and what the machine's limits are.
+#include <bit>
 #include <cstring>
 
 #include "runtime/executor.h"
@@ -34,14 +35,21 @@ class LatheSide : public Side {
       failure_ = outputs.error().message;
   }
   std::span<const float> Output() const override {
-    return {static_cast<const float*>(outputs_[0].data()), static_cast<size_t>(outputs_[0].num_elements())};
+    const std::string type = outputs_[0].dtype().Name();
+    const auto count = static_cast<size_t>(outputs_[0].num_elements());
+    if (type == "float32") return {static_cast<const float*>(outputs_[0].data()), count};
+    wide_.resize(count);
+    for (size_t i = 0; i < count; ++i)
+      wide_[i] = type == "int32"
+                     ? static_cast<float>(static_cast<const int32_t*>(outputs_[0].data())[i])
+                     : std::bit_cast<float>(uint32_t{static_cast<const uint16_t*>(outputs_[0].data())[i]} << 16);
+    return wide_;
   }
   std::vector<std::span<std::byte>> Memory() override {
     std::vector<std::span<std::byte>> memory;
     for (auto* arrays : {&inputs_, &outputs_})
       for (NDArray& array : *arrays)
-        memory.emplace_back(static_cast<std::byte*>(array.data()),
-                            static_cast<size_t>(array.num_elements()) * sizeof(float));
+        memory.emplace_back(static_cast<std::byte*>(array.data()), static_cast<size_t>(array.size_bytes()));
     return memory;
   }
   nlohmann::json Answer(const nlohmann::json& request) override {
@@ -59,12 +67,13 @@ class LatheSide : public Side {
  private:
   std::string AddInput(const nlohmann::json& request, const TensorInfo& info) {
     const auto shape = info.ConstantShape();
-    if (!shape || info.dtype.Name() != "float32") return "input " + info.name + " is no float32 tensor of a given size";
+    if (!shape) return "input " + info.name + " is no tensor of a given size";
     auto array = NDArray::Create(info.dtype, *shape);
     if (!array.ok()) return array.error().message;
-    const std::vector<float> values = ReadTensor(request, info.name);
-    if (values.size() != static_cast<size_t>(array->num_elements())) return "input " + info.name + " has another size";
-    std::memcpy(array->data(), values.data(), values.size() * sizeof(float));
+    const std::vector<std::byte> bytes = ReadBytes(request, info.name);
+    if (bytes.size() != static_cast<size_t>(array->num_elements() * info.dtype.bytes()))
+      return "input " + info.name + " has another size";
+    std::memcpy(array->data(), bytes.data(), bytes.size());
     inputs_.push_back(*std::move(array));
     return "";
   }
@@ -72,6 +81,7 @@ class LatheSide : public Side {
   std::unique_ptr<ThreadPool> pool_;
   std::optional<Executor> executor_;
   std::vector<NDArray> inputs_, outputs_;
+  mutable std::vector<float> wide_;  // The output, where it is not float32.
   std::string failure_ = "no output";
 };
 

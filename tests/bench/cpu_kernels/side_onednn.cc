@@ -17,8 +17,9 @@ Tag PlainTag(size_t rank) {
   constexpr Tag kTags[] = {Tag::undef, Tag::a, Tag::ab, Tag::abc, Tag::abcd, Tag::abcde};
   return kTags[rank];
 }
-memory::desc Plain(const Dims& dims) { return {dims, kF32, PlainTag(dims.size())}; }
-memory::desc Any(const Dims& dims) { return {dims, kF32, Tag::any}; }
+using Type = memory::data_type;
+memory::desc Plain(const Dims& dims, Type type = kF32) { return {dims, type, PlainTag(dims.size())}; }
+memory::desc Any(const Dims& dims, Type type = kF32) { return {dims, type, Tag::any}; }
 
 class DnnlSide : public Side {
  public:
@@ -38,7 +39,7 @@ class DnnlSide : public Side {
   std::span<const float> Output() const override {
     // In the plain layout, whatever it is computed in; a transposition is one by its layout.
     memory from = arguments_.at(DNNL_ARG_DST);
-    plain_ = is_turned_ ? from : memory(Plain(from.get_desc().dims()), engine_);
+    plain_ = is_turned_ ? from : memory(Plain(from.get_desc().dims()), engine_);  // float32, whatever it was.
     if (!is_turned_) dnnl::reorder(from, plain_).execute(stream_, from, plain_);
     stream_.wait();
     return {static_cast<const float*>(plain_.get_data_handle()), plain_.get_desc().get_size() / sizeof(float)};
@@ -54,11 +55,19 @@ class DnnlSide : public Side {
  private:
   // Tensor `name` of the workload, in the layout of `desc`.
   memory Given(const std::string& name, const Dims& dims, const memory::desc& desc) {
-    std::vector<float> values = ReadTensor(request_, name);
-    memory from(Plain(dims), engine_, values.data()), to(desc, engine_);
+    std::vector<std::byte> values = ReadBytes(request_, name);
+    memory from(Plain(dims, TypeOf(name)), engine_, values.data()), to(desc, engine_);
     dnnl::reorder(from, to).execute(stream_, from, to);
     stream_.wait();
     return to;
+  }
+  Type TypeOf(const std::string& name) const {
+    const std::string type = request_.at("types").value(name, "float32");
+    return type == "uint8"      ? Type::u8
+           : type == "int8"     ? Type::s8
+           : type == "int32"    ? Type::s32
+           : type == "bfloat16" ? Type::bf16
+                                : kF32;
   }
   void Begin(dnnl::primitive primitive, const memory::desc& dst) {
     primitive_ = std::move(primitive);
@@ -71,8 +80,10 @@ class DnnlSide : public Side {
     const auto dims = [&](int64_t rows, int64_t columns) {
       return batch ? Dims{batch, rows, columns} : Dims{rows, columns};
     };
-    const memory::desc b = params.at("constant") ? Any(dims(k, n)) : Plain(dims(k, n));
-    const dnnl::matmul::primitive_desc made({Plain(dims(m, k)), b, Plain(dims(m, n))}, engine_);
+    const Type b_type = TypeOf("b");
+    const memory::desc b = params.at("constant") ? Any(dims(k, n), b_type) : Plain(dims(k, n), b_type);
+    const dnnl::matmul::primitive_desc made({Plain(dims(m, k), TypeOf("a")), b, Plain(dims(m, n), TypeOf("out"))},
+                                            engine_);
     Begin(dnnl::matmul(made), made.dst_desc());
     arguments_[DNNL_ARG_SRC] = Given("a", dims(m, k), made.src_desc());
     arguments_[DNNL_ARG_WEIGHTS] = Given("b", dims(k, n), made.weights_desc());
@@ -180,6 +191,8 @@ class DnnlSide : public Side {
 
 const std::vector<std::pair<std::string, DnnlSide::Opener>> DnnlSide::kKinds = {
     {"gemm", &DnnlSide::Gemm},
+    {"int8_gemm", &DnnlSide::Gemm},
+    {"bf16_gemm", &DnnlSide::Gemm},
     {"conv", &DnnlSide::Conv},
     {"softmax", &DnnlSide::Softmax},
     {"layer_norm", &DnnlSide::LayerNorm},

@@ -10,6 +10,7 @@ from torch.nn import functional as F
 def _kinds(p, w):
     return {
         "gemm": lambda a, b: a @ b,
+        "bf16_gemm": lambda a, b: a @ b,
         "conv": lambda x: F.relu(F.conv2d(x, w["w"], w["bias"], p["stride"], p["pad"], p["dilation"], p["groups"])),
         "softmax": lambda x: F.softmax(x, -1),
         "layer_norm": lambda x: F.layer_norm(x, x.shape[-1:], w["scale"], w["shift"], 1e-5),
@@ -25,18 +26,23 @@ def _kinds(p, w):
     }
 
 
+def _tensor(request, value, name):
+    is_bfloat16 = request.get("types", {}).get(name) == "bfloat16"
+    return torch.from_numpy(value.view("int16")).view(torch.bfloat16) if is_bfloat16 else torch.from_numpy(value)
+
+
 class Torch(Side):
     def open(self, request):
         torch.set_num_threads(request["threads"])
         kind, params = request["kind"], request["params"]
         if kind == "network":
             return self._open_network(request)
-        weights = {name: torch.from_numpy(tensor(request, name, shape)) for name, shape in request["constants"].items()}
+        weights = {name: _tensor(request, tensor(request, name, shape), name) for name, shape in request["constants"].items()}
         compute = _kinds(params, weights).get(kind)
         if compute is None:
             raise Absent("no such operation")
-        self.arguments = [torch.from_numpy(value) for value in input_tensors(request).values()]
-        if kind == "gemm" and len(self.arguments) == 1:
+        self.arguments = [_tensor(request, value, name) for name, value in input_tensors(request).items()]
+        if kind in ("gemm", "bf16_gemm") and len(self.arguments) == 1:
             self.arguments.append(weights["b"])
         with torch.inference_mode():
             self.compute = torch.jit.freeze(torch.jit.trace(_Module(compute).eval(), tuple(self.arguments)))
@@ -57,7 +63,7 @@ class Torch(Side):
             return self.compute(*self.arguments)
 
     def array_of(self, output):
-        return output.numpy()
+        return output.float().numpy()
 
 
 class _Module(torch.nn.Module):

@@ -1,7 +1,7 @@
 """What is measured: rows of numbers, each made into an ONNX model with seeded weights, its operations and its bytes.
 
 Operations are those of the direct algorithm (a multiplication and an addition are two), bytes are each input, weight and output once: what
-docs/decisions and the reports call the compulsory work. All tensors are float32, row-major, images N C H W.
+docs/decisions and the reports call the compulsory work. Tensors are row-major, images N C H W; float32, but in the lists of narrow types.
 """
 
 from dataclasses import dataclass, field
@@ -13,6 +13,14 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 OPSET = 17
+SIZES = {"float32": 4, "int32": 4, "uint8": 1, "int8": 1, "bfloat16": 2}
+ONNX_TYPES = {
+    "float32": TensorProto.FLOAT,
+    "int32": TensorProto.INT32,
+    "uint8": TensorProto.UINT8,
+    "int8": TensorProto.INT8,
+    "bfloat16": TensorProto.BFLOAT16,
+}
 
 
 @dataclass
@@ -31,17 +39,21 @@ class Workload:
     scalars: dict = field(default_factory=dict, repr=False)  # name -> array, part of the formula
     file: str = ""  # a network of its own, instead of nodes
     weight_elements: int = 0  # in that file
+    types: dict = field(default_factory=dict)  # name -> type, of tensors that are not float32; the output is "out"
+    roof: str = "float32"  # what of the machine's multiplications bounds it, by the types of the factors
+
+    def type_of(self, name):
+        return self.types.get(name, "float32")
 
     @property
     def bytes(self):
-        shapes = [*self.inputs.values(), *self.constants.values(), self.output]
-        return 4 * (self.weight_elements + sum(map(math.prod, shapes)))
+        shapes = {**self.inputs, **self.constants, "out": self.output}
+        return 4 * self.weight_elements + sum(math.prod(shape) * SIZES[self.type_of(name)] for name, shape in shapes.items())
 
     def tensors(self):
-        """Inputs and constants by name, the same on every side and in every run."""
+        """Inputs and constants by name, the same on every side and in every run. bfloat16 as the bits of uint16."""
         random = numpy.random.default_rng(20)
-        shapes = {**self.inputs, **self.constants}
-        return {name: random.uniform(-1, 1, shape).astype("float32") for name, shape in shapes.items()}
+        return {name: _drawn(random, shape, self.type_of(name)) for name, shape in {**self.inputs, **self.constants}.items()}
 
     def write(self, folder):
         """model.onnx and one NAME.bin for each tensor."""
@@ -54,18 +66,42 @@ class Workload:
         if self.file:
             shutil.copyfile(self.file, folder / "model.onnx")
             return
-        weights = [numpy_helper.from_array(tensors[name], name) for name in self.constants]
+        weights = [_initializer(tensors[name], name, self.type_of(name)) for name in self.constants]
         weights += [numpy_helper.from_array(value, name) for name, value in self.scalars.items()]
         graph = helper.make_graph(
             self.nodes,
             "workload",
-            [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in self.inputs.items()],
-            [helper.make_tensor_value_info("out", TensorProto.FLOAT, self.output)],
+            [helper.make_tensor_value_info(name, ONNX_TYPES[self.type_of(name)], shape) for name, shape in self.inputs.items()],
+            [helper.make_tensor_value_info("out", ONNX_TYPES[self.type_of("out")], self.output)],
             weights,
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
         onnx.checker.check_model(model)
         onnx.save(model, folder / "model.onnx")
+
+
+def _drawn(random, shape, type):
+    if type in ("uint8", "int8"):
+        return random.integers(*((0, 256) if type == "uint8" else (-128, 128)), shape).astype(type)
+    values = random.uniform(-1, 1, shape).astype("float32")
+    return values if type == "float32" else (values.view("uint32") >> 16).astype("uint16")
+
+
+def _initializer(value, name, type):
+    if type != "bfloat16":
+        return numpy_helper.from_array(value, name)
+    return helper.make_tensor(name, TensorProto.BFLOAT16, value.shape, value.tobytes(), raw=True)
+
+
+def narrow_gemm(name, m, n, k, types, constant=True):
+    """uint8 by int8 to int32, or bfloat16 throughout, sums in float32."""
+    row = gemm(name, m, n, k, constant)
+    row.types = dict(zip(("a", "b", "out"), types))
+    row.group += f", {types[0]} by {types[1]}"
+    row.kind = "int8_gemm" if types[0] == "uint8" else "bf16_gemm"
+    row.roof = "uint8*int8" if types[0] == "uint8" else "bfloat16"
+    row.nodes = [helper.make_node("MatMulInteger" if types[0] == "uint8" else "MatMul", ["a", "b"], ["out"])]
+    return row
 
 
 def gemm(name, m, n, k, constant=True, batch=0):
@@ -273,6 +309,15 @@ def _given_rows():
         yield gemm(f"bmm_{batch}x{m}x{n}x{k}", m, n, k, constant=False, batch=batch)
 
 
+def _narrow_rows(prefix, types):
+    for size in (128, 512, 1024, 2048):
+        yield narrow_gemm(f"{prefix}_{size}", size, size, size, types)
+    for m, n, k in [(128, 768, 768), (128, 3072, 768), (1, 4096, 4096), (8192, 64, 64)]:
+        yield narrow_gemm(f"{prefix}_{m}x{n}x{k}", m, n, k, types)
+    for size in (512, 1024):
+        yield narrow_gemm(f"{prefix}2_{size}", size, size, size, types, constant=False)
+
+
 def _conv_rows():
     for row in RESNET50:
         yield conv("conv_" + "_".join(map(str, row)), *row)
@@ -304,12 +349,15 @@ LISTS = {
     "depthwise": lambda: (depthwise("dw_" + "_".join(map(str, row)), *row) for row in DEPTHWISE),
     "rows": _row_rows,
     "memory": _memory_rows,
+    "int8": lambda: _narrow_rows("int8", ("uint8", "int8", "int32")),
+    "bf16": lambda: _narrow_rows("bf16", ("bfloat16", "bfloat16", "bfloat16")),
 }
 
 
 def limit_ns(workload, roofs):
     """The shortest time that the machine's measured roofs allow, and which roof it is."""
-    compute = workload.flops / roofs["gflops"] if workload.flops else 0
+    rate = roofs["gflops"] if workload.roof == "float32" else roofs["narrow"].get(workload.roof, roofs["gflops"])
+    compute = workload.flops / rate if workload.flops else 0
     level = next((each for each in roofs["copy"] if workload.bytes <= 2 * each["bytes"]), roofs["copy"][-1])
     moved = workload.bytes / level["gb_per_s"]
     return (compute, "multiply-add") if compute >= moved else (moved, level["level"])
