@@ -139,6 +139,7 @@ void KernelEmitter::EmitKernelEntry(const PrimFunc& func) {
         data->setMetadata(llvm::LLVMContext::MD_dereferenceable, number(*bytes));
       }
       buffers_[param.buffer->get()] = MakeBufferValue(*param.buffer, data);
+      params_.insert(param.buffer->get());
     } else if (param.address) {
       BindAddress(param, b_.CreateLoad(pointer, b_.CreateConstGEP1_64(pointer, buffers, num_buffers++), param.name));
     } else {
@@ -293,7 +294,11 @@ void KernelEmitter::EmitSerialLoop(const For& loop, const IndexValue& begin, Val
   llvm::PHINode* var = b_.CreatePHI(b_.getInt64Ty(), 2, loop.loop_var.name());
   var->addIncoming(begin.value, before);
   BindLoopVar(loop.loop_var, {.value = var, .low = begin.low, .high = begin.high});
+  open_loops_.push_back(loop.loop_var);
+  auto around = std::exchange(prefetched_, {});
   EmitStmt(loop.body);
+  prefetched_ = std::move(around);
+  open_loops_.pop_back();
   Value* next = b_.CreateAdd(var, b_.getInt64(1), "next", /*HasNUW=*/begin.low >= 0, /*HasNSW=*/true);
   var->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, end), body, exit);
@@ -456,7 +461,10 @@ void KernelEmitter::EmitAllocate(const AllocBuffer& allocate) {
       function_->addFnAttr(kHasRegisterTile, names);
     }
     b_.CreateLifetimeStart(memory);
+    const size_t loops_around =
+        std::exchange(loops_around_tile_, is_register ? open_loops_.size() : loops_around_tile_);
     EmitStmt(allocate.body);
+    loops_around_tile_ = loops_around;
     b_.CreateLifetimeEnd(memory);
     return;
   }

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "compiler/codegen/llvm/kernel_signature.h"
@@ -169,6 +170,7 @@ class KernelEmitter {
   llvm::Value* LanesOfSpan(llvm::FixedVectorType* type, const Address& address, unsigned begin, unsigned size,
                            const BufferValue& buffer);
   llvm::Value* LoadMasked(llvm::Type* type, const Address& address, const BufferValue& buffer);
+  void PrefetchNext(const BufferLoad& load, int lanes);
   void StoreApart(llvm::Value* value, const Address& address, const BufferValue& buffer);
   void StoreMasked(llvm::Value* value, const Address& address, const BufferValue& buffer);
   llvm::Value* Gather(const Address& address, llvm::Type* element, const BufferValue& buffer);
@@ -207,7 +209,11 @@ class KernelEmitter {
   bool in_parallel_ = false;
   int64_t stack_bytes_ = 0;  // Of the present function.
   int num_bodies_ = 0;
-  std::vector<std::string> register_tiles_;  // Names, of the present function.
+  std::vector<std::string> register_tiles_;                        // Names, of the present function.
+  std::vector<Var> open_loops_;                                    // Outermost first.
+  size_t loops_around_tile_ = std::numeric_limits<size_t>::max();  // Of the innermost register tile; none: no tile.
+  std::unordered_set<const BufferNode*> params_;
+  std::vector<std::pair<const BufferNode*, Expr>> prefetched_;  // In the present loop: the index of a load.
   // Where the present step of a reduction began in step_block_, and which parts of large register tiles it has written.
   llvm::BasicBlock* step_block_ = nullptr;
   std::set<std::pair<const BufferNode*, int64_t>> written_in_step_;

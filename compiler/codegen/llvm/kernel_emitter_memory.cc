@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
+#include "compiler/ir/structural.h"
+#include "compiler/ir/visitor.h"
 
 namespace lathe {
 namespace {
@@ -57,6 +59,38 @@ void KernelEmitter::AddAliasMetadata(llvm::Instruction* access, const BufferValu
   access->setMetadata(llvm::LLVMContext::MD_noalias, buffer.noalias);
 }
 
+// A register tile's sum walks through weights that are larger than the second cache; the walk through the next part
+// of them, in the next iteration of a loop around the tile, finds what this one has asked for.
+void KernelEmitter::PrefetchNext(const BufferLoad& load, int lanes) {
+  constexpr int kIntoSecondCache = 2;
+  const Buffer& buffer = load.buffer;
+  const std::optional<std::vector<int64_t>> shape = ConstantShape(buffer->shape);
+  if (open_loops_.size() <= loops_around_tile_ || !shape || !params_.contains(buffer.get())) return;
+  int64_t bytes = buffer->dtype.bytes();
+  for (const int64_t extent : *shape) bytes *= extent;
+  if (bytes < target_.cache_sizes().l2_bytes) return;
+  size_t loop = loops_around_tile_;
+  const auto moves = [&](const Expr& index) { return UsesVar(index, open_loops_[loop].get()); };
+  do {
+    if (loop-- == 0) return;
+  } while (std::none_of(load.indices.begin(), load.indices.end(), moves));
+  const auto is_known = [&](const auto& known) {
+    return known.first == buffer.get() && StructuralEqual(known.second, load.indices.back());
+  };
+  if (std::any_of(prefetched_.begin(), prefetched_.end(), is_known)) return;
+  prefetched_.emplace_back(buffer.get(), load.indices.back());
+  const Var var = open_loops_[loop];
+  const VarValue here = vars_.at(var.get());
+  IndexValue next = here.index;
+  next.value = b_.CreateAdd(next.value, b_.getInt64(1));
+  BindLoopVar(var, next);
+  Value* pointer = EmitAddress(buffer, load.indices, lanes).pointer;
+  vars_.insert_or_assign(var.get(), here);
+  if (!error_.ok()) return;
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                     {b_.CreateFreeze(pointer), b_.getInt32(0), b_.getInt32(kIntoSecondCache), b_.getInt32(1)});
+}
+
 Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
   const int lanes = dtype.lanes;
   if (load.predicate) {  // Lanes that are off are zero.
@@ -91,6 +125,7 @@ Value* KernelEmitter::EmitLoad(const BufferLoad& load, DataType dtype) {
       pointer =
           b_.CreateSelect(b_.CreateOrReduce(mask_), pointer, buffer->pointer);  // No lane runs: any valid address.
     Value* value = finish(b_.CreateAlignedLoad(access_type, pointer, address.alignment));
+    if (address.is_contiguous && lanes > 1 && mask_ == nullptr) PrefetchNext(load, lanes);
     return FromMemory(address.is_contiguous ? value : Splat(value, lanes), dtype);
   }
   if (address.first != nullptr && (mask_ == nullptr || is_masked)) {

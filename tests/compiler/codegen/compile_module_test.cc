@@ -690,6 +690,29 @@ TEST(CompileModuleTest, StoresLanesThatAreApartByMaskedVectors) {
   EXPECT_THAT(*code, testing::Not(HasSubstr("vpextrb")));
 }
 
+// 64 steps of a sum for each of 16 columns; a panel of them after the other.
+std::string CodeOfPanels(int num_panels) {
+  const StatusOr<PrimFunc> func = ParsePrimFunc(fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), W: T.Buffer(({0}, 64, 16), "float32"), C: T.Buffer(({1},), "float32")):
+    for p in range({0}):
+        acc = T.decl_buffer((16,), "float32", scope="register")
+        acc[T.Ramp(0, 1, 16)] = T.Broadcast(T.float32(0), 16)
+        for k in range(64):
+            acc[T.Ramp(0, 1, 16)] = acc[T.Ramp(0, 1, 16)] + T.Broadcast(A[k], 16) * W[T.Ramp(p * 1024 + k * 16, 1, 16)]
+        C[T.Ramp(p * 16, 1, 16)] = acc[T.Ramp(0, 1, 16)]
+)",
+                                                            num_panels, num_panels * 16),
+                                                "case.py");
+  const Target avx512 = *Target::Parse("llvm -mcpu=x86-64-v4 -mtriple=x86_64-linux-gnu -num-cores=1");
+  const StatusOr<std::string> code = PrintCode({&*func, 1}, avx512, CodeText::kAssembly);
+  return code.ok() ? *code : code.status().ToString();
+}
+TEST(CompileModuleTest, AsksForTheNextPanelOfWeightsThatNoCacheHolds) {
+  EXPECT_THAT(CodeOfPanels(1024), HasSubstr("prefetcht1"));
+  EXPECT_THAT(CodeOfPanels(16), testing::Not(HasSubstr("prefetch")));
+}
+
 class CompileErrorTest : public testing::TestWithParam<BadFunc> {};
 TEST_P(CompileErrorTest, SaysWhy) { EXPECT_THAT(ErrorOf(GetParam().make()), HasSubstr(GetParam().message)); }
 INSTANTIATE_TEST_SUITE_P(
