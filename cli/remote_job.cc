@@ -31,7 +31,7 @@ StatusOr<TaskReport> ToTaskReport(const v1::Task& task) {
                     .trials = task.trials_known(),
                     .own_trials = task.trials_done(),
                     .flops = task.flops(),
-                    .is_float32 = !task.is_narrow(),
+                    .factors = task.factors(),
                     .untuned_ns = task.untuned_ns(),
                     .best_ns = task.best_ns()};
   ASSIGN_OR_RETURN(const Digest workload, Digest::FromBytes(task.key().workload()));

@@ -42,7 +42,9 @@ void PrintTuneTable(const JobReport& report, const DevicePeak& device) {
   TextTable table({"TASK", ">UNTUNED", ">TUNED", ">SPEED-UP", ">GFLOP/S", ">OF PEAK", ">TRIALS"});
   for (const TaskReport& task : report.tasks) {
     const bool is_timed = task.best_ns > 0;
-    const double peak = task.is_float32 ? device.gflops_f32 : device.gops;
+    const double peak = task.factors == "float32"                            ? device.gflops_f32
+                        : task.factors == "bfloat16" && device.gops_bf16 > 0 ? device.gops_bf16
+                                                                             : device.gops;
     table.Add({task.name, FormatNs(task.untuned_ns), FormatNs(task.best_ns),
                is_timed && task.untuned_ns > 0 ? fmt::format("{:.2f} x", task.untuned_ns / task.best_ns) : "-",
                is_timed && task.flops > 0 ? fmt::format("{:.1f}", Gflops(task)) : "-",

@@ -312,6 +312,7 @@ DevicePeak MeasureDevicePeak(const std::vector<int>& cpus, int64_t ns_per_figure
       (void)PinCurrentThread(std::vector<int>{cpus[i]});
       for (const ComputeRoof& roof : MeasureComputeRoofs(ns_per_figure)) {
         figures[i].gops = std::max(figures[i].gops, roof.gops);
+        if (roof.types == "bfloat16") figures[i].gops_bf16 = std::max(figures[i].gops_bf16, roof.gops);
         if (roof.types == "float32") figures[i].gflops_f32 = std::max(figures[i].gflops_f32, roof.gops);
       }
     });
@@ -320,6 +321,7 @@ DevicePeak MeasureDevicePeak(const std::vector<int>& cpus, int64_t ns_per_figure
   DevicePeak sum;
   for (const DevicePeak& figure : figures) {
     sum.gflops_f32 += figure.gflops_f32;
+    sum.gops_bf16 += figure.gops_bf16;
     sum.gops += figure.gops;
   }
   return sum;

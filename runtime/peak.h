@@ -48,7 +48,8 @@ MachinePeak MeasureMachinePeak(int64_t ns_per_figure = 20'000'000, int64_t (*now
 // What all of some CPUs reach at once.
 struct DevicePeak {
   double gflops_f32 = 0;
-  double gops = 0;  // Of the instructions that do the most, of any type.
+  double gops_bf16 = 0;  // 0: it has no instructions of bfloat16.
+  double gops = 0;       // Of the instructions that do the most, of any type.
 };
 
 // On a thread per CPU, for about 15 x `ns_per_figure`.

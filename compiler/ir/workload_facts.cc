@@ -36,10 +36,10 @@ bool Rounds(const Expr& value) {
   return cast != nullptr && (!cast->value.dtype().is_float() || cast->value.dtype().bits > value.dtype().bits);
 }
 
-// Whether fewer than 32 bits hold it, before a conversion to more.
-bool IsNarrow(const Expr& value) {
+// What holds it before a conversion.
+DataType TypeBeforeCast(const Expr& value) {
   const auto* cast = value.As<Cast>();
-  return (cast == nullptr ? value : cast->value).dtype().bits < 32;
+  return (cast == nullptr ? value : cast->value).dtype().element();
 }
 
 bool LoadsFrom(const Expr& value, const Buffer& buffer) {
@@ -96,7 +96,7 @@ class Counter : public StmtExprVisitor {
         (binary != nullptr && IsArithmetic(binary->op)) || (call != nullptr && IsArithmetic(*call));
     // Integers count where they are data: what computes an index or a bound reads no memory.
     if (is_arithmetic && (e.dtype().is_float() || HasLoad(e))) facts.flops += times_ * e.dtype().lanes;
-    facts.multiplies_narrow |= binary != nullptr && binary->op == BinaryOp::kMul && IsNarrow(binary->a) && HasLoad(e);
+    if (binary != nullptr && binary->op == BinaryOp::kMul && HasLoad(e)) NoteFactor(TypeBeforeCast(binary->a));
     const bool is_new = std::find(rounded_.begin(), rounded_.end(), e.dtype().element()) == rounded_.end();
     if (Rounds(e) && is_new) rounded_.push_back(e.dtype().element());
     StmtExprVisitor::VisitExpr(e);
@@ -122,6 +122,10 @@ class Counter : public StmtExprVisitor {
       if (!is_named) terms *= step.extent;
     }
     return terms;
+  }
+  void NoteFactor(DataType type) {
+    const int narrowest = facts.narrow_factor ? facts.narrow_factor->bits : 32;
+    if (type.bits < narrowest) facts.narrow_factor = type;
   }
   void Note(DataType type, double count) {
     const auto known = std::find_if(facts.roundings.begin(), facts.roundings.end(),

@@ -1,6 +1,7 @@
 // What a function that is not scheduled says about itself: how much arithmetic, how much rounding. Pure.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "compiler/ir/stmt.h"
@@ -18,7 +19,8 @@ struct Rounding {
 struct WorkloadFacts {
   double flops = 0;  // Operations on data of one call, 2 per multiply-add, integers too; 0 where an extent is symbolic.
   std::vector<Rounding> roundings;  // One per type, in the order of their first stores.
-  bool multiplies_narrow = false;   // Data of fewer than 32 bits is multiplied, in whatever type.
+  // The narrowest type of data that is multiplied, in whatever type that is done; nullopt: 32 bits or more.
+  std::optional<DataType> narrow_factor;
 };
 
 WorkloadFacts FactsOf(const PrimFunc& func);

@@ -14,7 +14,7 @@ WorkloadFactsCache::Facts FindOut(Store& store, const TuningKey& key) {
   const StatusOr<TuneTask> loaded = LoadTuneTask(store, key);
   if (!loaded.ok()) return facts;
   facts.flops = loaded->flops;
-  facts.is_float32 = loaded->is_float32;
+  facts.factors = loaded->factors;
   const StatusOr<MeasureCandidate> untuned = UntunedCandidate(*loaded);
   if (untuned.ok()) facts.untuned_trace = untuned->trace_digest;
   return facts;
@@ -23,7 +23,7 @@ WorkloadFactsCache::Facts FindOut(Store& store, const TuningKey& key) {
 // As its finals measured it, if it was in any: so the best was, too.
 void AddFacts(const WorkloadFactsCache::Facts& facts, TaskReport& task, const std::vector<TuningRecord>& history) {
   task.flops = facts.flops;
-  task.is_float32 = facts.is_float32;
+  task.factors = facts.factors;
   std::vector<TuningRecord> finals;
   for (const TuningRecord& record : history) {
     if (!IsTimed(record.status) || record.trace_digest != facts.untuned_trace) continue;

@@ -21,7 +21,7 @@ struct TaskReport {
   int64_t trials = 0;                       // Known under its key, whoever measured them.
   int64_t own_trials = 0;                   // Of these, this job's.
   double flops = 0;                         // Of one call; 0: unknown.
-  bool is_float32 = true;                   // No narrower type is multiplied.
+  std::string factors = "float32";          // The type that is multiplied; "": none, or several.
   double untuned_ns = 0;                    // Of the default schedule; 0: not measured.
   double best_ns = 0;                       // 0: none.
   std::map<std::string, int64_t> failures;  // This job's, by outcome.
@@ -39,7 +39,7 @@ class WorkloadFactsCache {
  public:
   struct Facts {
     double flops = 0;
-    bool is_float32 = true;
+    std::string factors = "float32";
     std::optional<Digest> untuned_trace;  // None: it cannot be scheduled.
   };
   Facts Of(Store& store, const TuningKey& key);

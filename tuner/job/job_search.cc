@@ -59,7 +59,8 @@ StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key) {
   TuneTask task{key.workload, std::move(func), std::move(target), {}, 0};
   const WorkloadFacts facts = FactsOf(task.func);
   task.flops = facts.flops;
-  task.is_float32 = IsFloat32(facts.roundings) && !facts.multiplies_narrow;
+  task.is_float32 = IsFloat32(facts.roundings) && !facts.narrow_factor;
+  if (!task.is_float32) task.factors = facts.narrow_factor ? facts.narrow_factor->ToString() : "";
   ASSIGN_OR_RETURN(task.sketches, MakePostOrderApply()->Generate(task.func, task.target));
   return task;
 }

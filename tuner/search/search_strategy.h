@@ -40,8 +40,9 @@ struct TuneTask {
   PrimFunc func;
   Target target;
   std::vector<Sketch> sketches;
-  double flops = 0;         // Arithmetic of one call, by the algorithm (2 per multiply-add).
-  bool is_float32 = false;  // Floats of 32 bits or more are multiplied, and nothing narrower.
+  double flops = 0;                 // Arithmetic of one call, by the algorithm (2 per multiply-add).
+  bool is_float32 = false;          // Floats of 32 bits or more are multiplied, and nothing narrower.
+  std::string factors = "float32";  // The type that is multiplied; "": none, or several.
   // Called before each candidate that a strategy replays, on its thread; may wait, e.g. while this machine times a
   // kernel. False: give up, what is proposed from now on means nothing. Empty: go on.
   std::function<bool()> before_replay = nullptr;

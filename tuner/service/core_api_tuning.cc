@@ -155,7 +155,7 @@ Status CoreApi::AddReport(v1::Job& job) {
     v1::Task& task = *job.mutable_tasks(static_cast<int>(i));
     task.set_untuned_ns(report.tasks[i].untuned_ns);
     task.set_flops(report.tasks[i].flops);
-    task.set_is_narrow(!report.tasks[i].is_float32);
+    task.set_factors(report.tasks[i].factors);
   }
   return OkStatus();
 }

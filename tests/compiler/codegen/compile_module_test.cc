@@ -590,6 +590,23 @@ struct BadFunc {
   PrimFunc (*make)();
   const char* message;
 };
+// A page between two that nobody may touch.
+class GuardedPage {
+ public:
+  GuardedPage() : size_(static_cast<size_t>(sysconf(_SC_PAGESIZE))) {
+    pages_ = mmap(nullptr, 3 * size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(pages_ != MAP_FAILED && mprotect(begin(), size_, PROT_READ | PROT_WRITE) == 0) << std::strerror(errno);
+  }
+  ~GuardedPage() { munmap(pages_, 3 * size_); }
+  GuardedPage(const GuardedPage&) = delete;
+  uint8_t* begin() const { return static_cast<uint8_t*>(pages_) + size_; }
+  uint8_t* end() const { return begin() + size_; }
+
+ private:
+  size_t size_;
+  void* pages_;
+};
+
 // What is read ends with the last lane: behind it there is a page that nobody may touch.
 struct StridedLoad {
   DataType dtype;
@@ -606,12 +623,8 @@ TEST_P(StridedLoadTest, ReadsFromTheFirstLaneToTheLast) {
   const StatusOr<PrimFunc> func = Lower(Func({a, b}, MakeFor(i, lanes, body, ForKind::kVectorized)));
   ASSERT_TRUE(func.ok()) << func.status().ToString();
 
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  void* const pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(pages, MAP_FAILED);
-  uint8_t* const memory = static_cast<uint8_t*>(pages) + page;
-  ASSERT_EQ(mprotect(memory, page, PROT_READ | PROT_WRITE), 0);
-  for (uint8_t* first : {memory, memory + page - span * bytes}) {
+  const GuardedPage page;
+  for (uint8_t* first : {page.begin(), page.end() - span * bytes}) {
     for (int64_t k = 0; k < span * bytes; ++k) first[k] = static_cast<uint8_t>(k * 7 + 1);
     std::vector<uint8_t> out(static_cast<size_t>((on + 1) * bytes), 0xee);
     RunKernel(*func, {first, out.data()});
@@ -619,7 +632,6 @@ TEST_P(StridedLoadTest, ReadsFromTheFirstLaneToTheLast) {
       EXPECT_EQ(std::memcmp(&out[lane * bytes], first + lane * stride * bytes, bytes), 0) << "lane " << lane;
     EXPECT_EQ(out[static_cast<size_t>(on * bytes)], 0xee);
   }
-  munmap(pages, 3 * page);
 }
 // And of what is written: nothing between the lanes changes.
 TEST_P(StridedLoadTest, WritesTheLanesAlone) {
@@ -632,14 +644,10 @@ TEST_P(StridedLoadTest, WritesTheLanesAlone) {
   const StatusOr<PrimFunc> func = Lower(Func({a, b}, MakeFor(i, lanes, body, ForKind::kVectorized)));
   ASSERT_TRUE(func.ok()) << func.status().ToString();
 
-  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  void* const pages = mmap(nullptr, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(pages, MAP_FAILED);
-  uint8_t* const memory = static_cast<uint8_t*>(pages) + page;
-  ASSERT_EQ(mprotect(memory, page, PROT_READ | PROT_WRITE), 0);
+  const GuardedPage page;
   std::vector<uint8_t> in(static_cast<size_t>(on * bytes));
   for (size_t k = 0; k < in.size(); ++k) in[k] = static_cast<uint8_t>(k * 7 + 1);
-  for (uint8_t* first : {memory, memory + page - span * bytes}) {
+  for (uint8_t* first : {page.begin(), page.end() - span * bytes}) {
     std::fill_n(first, span * bytes, 0xee);
     RunKernel(*func, {in.data(), first});
     for (int64_t k = 0; k < span * bytes; ++k) {
@@ -649,7 +657,6 @@ TEST_P(StridedLoadTest, WritesTheLanesAlone) {
       ASSERT_EQ(first[k], expected) << "byte " << k;
     }
   }
-  munmap(pages, 3 * page);
 }
 std::vector<StridedLoad> StridedLoads() {
   std::vector<StridedLoad> all;

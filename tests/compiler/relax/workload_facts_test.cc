@@ -110,5 +110,24 @@ def main(A: T.Buffer((4, 8, 6), "float32"), C: T.Buffer((4,), "float32")):
                                                    {{DataType::Float(32), 48}}}),
                          [](const auto& info) { return std::string(info.param.name); });
 
+// What is multiplied is what was loaded, whatever type the product has; the narrowest.
+TEST(Facts, NameTheNarrowestFactor) {
+  const auto of = [](const char* a, const char* sum) {
+    std::string text = R"(
+@T.prim_func
+def main(A: T.Buffer((4,), "TYPE"), B: T.Buffer((4,), "TYPE"), C: T.Buffer((4,), "SUM")):
+    for i in range(4):
+        C[i] = T.Cast("SUM", A[i]) * T.Cast("SUM", B[i])
+)";
+    for (const auto& [word, type] : {std::pair("TYPE", a), {"SUM", sum}})
+      for (size_t at = text.find(word); at != std::string::npos; at = text.find(word))
+        text.replace(at, std::string(word).size(), type);
+    return FactsOf(*ParsePrimFunc(text, "case.py")).narrow_factor;
+  };
+  EXPECT_EQ(of("bfloat16", "float32"), DataType::BFloat());
+  EXPECT_EQ(of("int8", "int32"), DataType::Int(8));
+  EXPECT_EQ(of("float32", "float32"), std::nullopt);
+}
+
 }  // namespace
 }  // namespace lathe
