@@ -162,6 +162,22 @@ Status CheckWritesAll(const Schedule& schedule, const CopyAt& copy) {
                                     copy.buffer->name));
 }
 
+// A copy is a box, which may hold elements that its readers leave out. Around the scope, where what blocks declare
+// stays as it is, none of them may be what another iteration writes at once.
+WhyNot WhyNotBesideWriters(const Schedule& schedule, int scope, const Buffer& buffer) {
+  const auto writes = [&](int block) { return Writes(schedule.BlockOf(block), buffer); };
+  for (int block = scope; schedule.ScopeOf(block) >= 0; block = schedule.ScopeOf(block)) {
+    for (int loop : schedule.LoopsOf(block)) {
+      const For& node = schedule.LoopOf(loop);
+      const std::vector<int> below = schedule.ChildBlocksOf(loop);
+      if (IsConcurrent(node.kind) && std::any_of(below.begin(), below.end(), writes))
+        return fmt::format("iterations of loop \"{}\" around block \"{}\" run at once and write buffer \"{}\"",
+                           node.loop_var.name(), schedule.BlockOf(block).name, buffer->name);
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 StatusOr<BlockRV> ReadAt(Schedule& schedule, LoopRV loop_rv, BlockRV block_rv, int read_index,
@@ -185,6 +201,8 @@ StatusOr<BlockRV> ReadAt(Schedule& schedule, LoopRV loop_rv, BlockRV block_rv, i
   if (IsReadOutsideBlocksBelow(schedule, loop, buffer))
     return schedule.Error(kName, loop, fmt::format("below it buffer \"{}\" is read outside of blocks", buffer->name));
   RETURN_IF_ERROR(CheckNobodyElseMakes(schedule, schedule.ScopeOf(loop), buffer, kName, block));
+  if (const WhyNot why = WhyNotBesideWriters(schedule, schedule.ScopeOf(loop), buffer); !why.empty())
+    return schedule.Error(kName, block, why);
   copy.region = TouchedBy(schedule, copy);
   BlockRV result{};
   RETURN_IF_ERROR(Insert(schedule, std::move(copy), result));

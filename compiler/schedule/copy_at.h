@@ -14,7 +14,7 @@ namespace lathe {
 //     for i { for j { B: ... A[i * 8 + j] } }
 //       -->  for i { block A_shared: v0 = i; { for ax0 in 0..8 { A_shared[v0 * 8 + ax0] = A[v0 * 8 + ax0] } }
 //                    for j { B: ... A_shared[i * 8 + j] } }
-// Nobody below the loop writes the buffer from the first reader on.
+// Nobody below the loop writes the buffer from the first reader on, nor iterations beside each other around its scope.
 StatusOr<BlockRV> ReadAt(Schedule& schedule, LoopRV loop, BlockRV block, int read_index,
                          const std::string& storage_scope);
 // The same for what `block` writes: a new block copies it back right after. The block is the only one below the loop

@@ -341,3 +341,32 @@ def test_copies_of_one_of_several_results_stand_before_the_first_reader_of_any(c
     made = sch.get(copy(sch)).name_hint
     names = [sch.get(block).name_hint for block in sch.get_child_blocks(sch.get_block("root"))]
     assert names == ["R", made, "N", "Y"]
+
+
+def test_read_at_takes_nothing_that_iterations_around_its_scope_write_at_once():  # Seed 140093523.
+    @T.prim_func
+    def func(A: T.Buffer((3, 4), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(3):
+            with T.block("outer"):
+                vi = T.axis.spatial(3, i)
+                T.reads(A[vi, 0:4])
+                T.writes(B[vi * 3 : vi * 3 + 3])
+                for j in range(3):
+                    with T.block("init"):
+                        vj = T.axis.spatial(8, vi * 3 + j)
+                        T.where(vi * 3 + j < 8)
+                        B[vj] = 0.0
+                for j, k in T.grid(3, 4):
+                    with T.block("update"):
+                        vj, vk = T.axis.spatial(8, vi * 3 + j), T.axis.reduce(4, k)
+                        T.where(vi * 3 + j < 8)
+                        B[vj] = B[vj] + A[vi, vk]
+
+    sch = tir.Schedule(func)
+    sch.cache_inplace("update", 0, "local")
+    copy = sch.get_child_blocks(sch.get_block("outer"))[1]
+    serial = sch.copy()
+    serial.read_at(serial.get_loops(copy)[-1], copy, 0, "local")
+    sch.parallel(sch.get_loops("outer")[0])
+    with pytest.raises(tvm.tir.ScheduleError, match='iterations of loop "i" around block "outer" run at once and write buffer "B"'):
+        sch.read_at(sch.get_loops(copy)[-1], copy, 0, "local")
