@@ -186,7 +186,7 @@ std::vector<Expr> AxisValues(const BlockRealize& realize, const Copy& copy) {
 CopyLoops LoopsLikeThoseOf(const Schedule& schedule, int row, const Copy& copy) {
   const BlockRealize& realize = schedule.RealizeOf(row);
   const std::vector<int> loops = schedule.LoopsOf(row);
-  if (loops.empty() || IsConditional(schedule, loops[0], row)) return OwnLoops(copy);
+  if (loops.empty() || IsConditional(schedule, schedule.ScopeOf(row), row)) return OwnLoops(copy);
   CopyLoops like{.values = AxisValues(realize, copy), .predicate = realize.predicate};
   std::unordered_set<const ExprNode*> unknown;
   const auto is_unknown = [&](const Expr& e) {

@@ -370,3 +370,22 @@ def test_read_at_takes_nothing_that_iterations_around_its_scope_write_at_once():
     sch.parallel(sch.get_loops("outer")[0])
     with pytest.raises(tvm.tir.ScheduleError, match='iterations of loop "i" around block "outer" run at once and write buffer "B"'):
         sch.read_at(sch.get_loops(copy)[-1], copy, 0, "local")
+
+
+def test_reindex_cache_read_uses_no_variable_of_a_let_around_the_loops():  # Seed 150007143.
+    @T.prim_func
+    def func(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
+        for i in range(8):
+            with T.block("outer"):
+                vi = T.axis.spatial(8, i)
+                T.reads(A[7 - vi])
+                T.writes(B[vi])
+                x: T.int32 = vi
+                with T.block("inner"):
+                    vx = T.axis.spatial(8, x)
+                    B[vx] = A[7 - vx]
+
+    sch = tir.Schedule(func)
+    sch.add_unit_loop(sch.get_block("inner"))
+    with pytest.raises(tvm.tir.ScheduleError, match='the copy would read more of "A" than block "outer" around it declares'):
+        sch.reindex_cache_read("inner", 0, "global", lambda v: v)
