@@ -240,19 +240,17 @@ class Question {
   Question(isl_ctx* ctx, const DataflowAccess& read, const std::vector<DataflowSource>& sources, size_t rank,
            const Analyzer& analyzer, const ChangingMemory& changing)
       : ctx_(ctx), read_(read), places_(rank), analyzer_(Analyzer::Under(analyzer)), changing_(changing) {
-    std::unordered_set<const ExprNode*> loops;
-    const auto bind_loops = [&](const DataflowAccess& access, Analyzer& facts) {
-      for (const DataflowLoop& loop : access.loops)
-        if (loops.insert(loop.var.get()).second) facts.Bind(loop.var, loop.range);
-    };
-    bind_loops(read, analyzer_);
-    const std::unordered_set<const ExprNode*> of_read = loops;
+    std::unordered_set<const ExprNode*> of_read;
+    for (const DataflowLoop& loop : read.loops)
+      if (of_read.insert(loop.var.get()).second) analyzer_.Bind(loop.var, loop.range);
+    std::unordered_set<const ExprNode*> loops = of_read;
     for (const DataflowSource& source : sources) {
-      bind_loops(source.write, facts_.emplace(&source, Analyzer::Under(analyzer_)).first->second);
-      loops = of_read;
+      Analyzer& facts = facts_.emplace(&source, Analyzer::Under(analyzer_)).first->second;
+      for (const DataflowLoop& loop : source.write.loops) {
+        loops.insert(loop.var.get());
+        if (!of_read.contains(loop.var.get())) facts.Bind(loop.var, loop.range);
+      }
     }
-    for (const DataflowSource& source : sources)
-      for (const DataflowLoop& loop : source.write.loops) loops.insert(loop.var.get());
     ForEachPart(sources, [&](const Expr& part) {
       if (IsVar(part) && part.dtype().is_signed_int() && !loops.contains(part.get()) &&
           dims_.emplace(part.get(), outer_.size()).second)

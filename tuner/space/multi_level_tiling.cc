@@ -205,6 +205,22 @@ StatusOr<std::vector<BlockRV>> PackReads(Schedule& schedule, BlockRV block, cons
   return copies;
 }
 
+// Schedules what PackReads has made.
+Status ScheduleCopies(Schedule& schedule, const std::vector<BlockRV>& copies, LoopRV outer, const Target& target,
+                      const TilingOptions& options) {
+  if (options.dot) return SchedulePacks(schedule, copies, *options.dot);
+  for (const BlockRV copy : copies) {
+    if (options.copies_at_outer) {
+      RETURN_IF_ERROR(ComputeAt(schedule, copy, outer));
+      RETURN_IF_ERROR(VectorizeInnermost(schedule, copy, target));
+    } else {
+      ASSIGN_OR_RETURN(const int row, schedule.RowOf(copy));
+      RETURN_IF_ERROR(ScheduleElementwise(schedule, schedule.BlockOf(row).name, target));
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 Status TileReduction(Schedule& schedule, const std::string& name, const Target& target, const TilingOptions& options) {
@@ -248,17 +264,7 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
       RETURN_IF_ERROR(ScheduleElementwise(schedule, producer, target));
     }
   }
-  if (options.dot) RETURN_IF_ERROR(SchedulePacks(schedule, copies, *options.dot));
-  for (const BlockRV copy : copies) {
-    if (options.dot) break;
-    if (options.copies_at_outer) {
-      RETURN_IF_ERROR(ComputeAt(schedule, copy, outer));
-      RETURN_IF_ERROR(VectorizeInnermost(schedule, copy, target));
-    } else {
-      ASSIGN_OR_RETURN(const int copy_row, schedule.RowOf(copy));
-      RETURN_IF_ERROR(ScheduleElementwise(schedule, schedule.BlockOf(copy_row).name, target));
-    }
-  }
+  RETURN_IF_ERROR(ScheduleCopies(schedule, copies, outer, target, options));
   RETURN_IF_ERROR(Parallel(schedule, outer));
   // Last: the update alone is no reduction block any more.
   ASSIGN_OR_RETURN(const BlockRV init, DecomposeReduction(schedule, block, levels.reduce_outer.front()));

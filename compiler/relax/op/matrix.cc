@@ -11,7 +11,7 @@
 namespace lathe::relax {
 namespace {
 
-// What a product of `type` by `other` is made in; `otherwise` where the call does not say. Types may differ then.
+// What a product of `type` by `other` is made in: what the call says, and then types may differ; else their one type.
 StatusOr<DataType> ResultType(const Call& call, DataType type, DataType other) {
   const std::string name = StringAttr(call.attrs, "out_dtype", "");
   if (!name.empty()) return DataType::Parse(name);
