@@ -3,6 +3,7 @@
 #include "compiler/relax/transform/alter_op_layout.h"
 #include "compiler/relax/transform/annotate_tir_op_pattern.h"
 #include "compiler/relax/transform/canonicalize_bindings.h"
+#include "compiler/relax/transform/convert_layout.h"
 #include "compiler/relax/transform/dead_code_elimination.h"
 #include "compiler/relax/transform/fold_constant.h"
 #include "compiler/relax/transform/fuse_ops.h"
@@ -31,6 +32,7 @@ constexpr PassRow kPasses[] = {
     {"CanonicalizeBindings", 0, [](IRModule m, const LayoutTarget&) { return CanonicalizeBindings(std::move(m)); }},
     {"DeadCodeElimination", 0,
      [](IRModule m, const LayoutTarget&) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
+    {"ConvertLayout", 3, [](IRModule m, const LayoutTarget& target) { return ConvertLayout(std::move(m), target); }},
     {"AlterOpLayout", 3, [](IRModule m, const LayoutTarget& target) { return AlterOpLayout(std::move(m), target); }},
     {"LegalizeOps", 0, [](IRModule m, const LayoutTarget&) { return LegalizeOps(std::move(m)); }},
     {"AnnotateTIROpPattern", 2,

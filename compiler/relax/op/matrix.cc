@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "compiler/relax/op/arguments.h"
-#include "compiler/relax/op/kernel_layout.h"
+#include "compiler/relax/op/layout.h"
 #include "compiler/relax/op/rows.h"
 #include "support/status_macros.h"
 
@@ -28,7 +28,8 @@ PrimExpr LoadFactor(const Buffer& buffer, const te::Axes& point, const Call& cal
 StatusOr<StructInfo> InferDense(const Call& call) {
   ASSIGN_OR_RETURN(const TensorStructInfo x, TensorInfo(call, 0));
   ASSIGN_OR_RETURN(const TensorStructInfo w, TensorInfo(call, 1));
-  const auto [block, parts] = BlocksOfLayout(StringAttr(call.attrs, "weight_layout", ""));
+  const std::string layout = StringAttr(call.attrs, "weight_layout", "");
+  const int64_t block = BlockOf(layout, 'n'), parts = BlockOf(layout, 'k');
   if (x.ndim < 1 || w.ndim != 2 + (block > 0 ? 1 : 0) + (parts > 0 ? 1 : 0) ||
       !SameShape({x.shape->back()}, {parts > 0 ? (*w.shape)[1] * PrimExpr(parts) : (*w.shape)[1]})) {
     return ArgumentError(call, fmt::format("x is {} and weights are {}; [..., K] and [N, K] of one type required",
@@ -40,15 +41,15 @@ StatusOr<StructInfo> InferDense(const Call& call) {
   return TensorResult(call, std::move(shape), type);
 }
 
-te::Axes WeightAt(const PrimExpr& column, const PrimExpr& k, WeightBlocks blocks) {
-  if (blocks.columns == 0) return {column, k};
-  if (blocks.parts == 0) return {FloorDiv(column, blocks.columns), k, FloorMod(column, blocks.columns)};
-  return {FloorDiv(column, blocks.columns), FloorDiv(k, blocks.parts), FloorMod(column, blocks.columns),
-          FloorMod(k, blocks.parts)};
+te::Axes WeightAt(const PrimExpr& column, const PrimExpr& k, const std::string& layout) {
+  const int64_t columns = BlockOf(layout, 'n'), parts = BlockOf(layout, 'k');
+  if (columns == 0) return {column, k};
+  if (parts == 0) return {FloorDiv(column, columns), k, FloorMod(column, columns)};
+  return {FloorDiv(column, columns), FloorDiv(k, parts), FloorMod(column, columns), FloorMod(k, parts)};
 }
 
 StatusOr<PrimFunc> LegalizeDense(const Call& call, const StructInfo& result) {
-  const WeightBlocks blocks = BlocksOfLayout(StringAttr(call.attrs, "weight_layout", ""));
+  const std::string layout = StringAttr(call.attrs, "weight_layout", "");
   const DataType type = result.As<TensorStructInfo>()->dtype;
   te::ComputeBuilder builder;
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"data", "weight"});
@@ -56,7 +57,7 @@ StatusOr<PrimFunc> LegalizeDense(const Call& call, const StructInfo& result) {
     te::Axes row(point.begin(), point.end() - 1);
     row.push_back(reduced[0]);
     return LoadFactor(inputs[0], row, call, type) *
-           LoadFactor(inputs[1], WeightAt(point.back(), reduced[0], blocks), call, type);
+           LoadFactor(inputs[1], WeightAt(point.back(), reduced[0], layout), call, type);
   };
   const Buffer out = builder.Reduce(
       "T_matmul_NT", *result.As<TensorStructInfo>()->shape, {inputs[0]->shape.back()}, te::Combiner::kSum, product,

@@ -1,17 +1,21 @@
-// Pools of one to three spatial dimensions over NC<spatial> data.
+// Pools of one to three spatial dimensions over NC<spatial> data, whose channels may be in blocks (layout "NCHW16c":
+// [N, C / 16, H, W, 16]): a last dimension that comes along.
 //
-// Attributes: pool_size, strides, dilation, padding (begins, then ends), ceil_mode, count_include_pad. With ceil_mode a
-// last window that would start in the padding after the data is left out, and what hangs over never counts, as ONNX and
-// PyTorch have it.
+// Attributes: layout, pool_size, strides, dilation, padding (begins, then ends), ceil_mode, count_include_pad. With
+// ceil_mode a last window that would start in the padding after the data is left out, and what hangs over never counts,
+// as ONNX and PyTorch have it.
 #include <fmt/format.h>
 
 #include "compiler/ir/integer.h"
 #include "compiler/relax/op/arguments.h"
+#include "compiler/relax/op/layout.h"
 #include "compiler/relax/op/rows.h"
 #include "support/status_macros.h"
 
 namespace lathe::relax {
 namespace {
+
+size_t BlockDims(const Call& call) { return BlockOf(StringAttr(call.attrs, "layout", ""), 'c') > 0 ? 1 : 0; }
 
 struct PoolGeometry {
   std::vector<int64_t> data, window, strides, dilation, pads, out;
@@ -50,8 +54,9 @@ Status InferOut(const Call& call, bool ceil_mode, PoolGeometry& g) {
 
 StatusOr<PoolGeometry> PoolGeometryOf(const Call& call, size_t rank) {
   ASSIGN_OR_RETURN(const TensorStructInfo data, TensorInfo(call, 0));
-  if (data.shape->size() != rank + 2)
-    return ArgumentError(call, fmt::format("data is {}, {} dimensions required", ToText(data), rank + 2));
+  const size_t required = rank + 2 + BlockDims(call);
+  if (data.shape->size() != required)
+    return ArgumentError(call, fmt::format("data is {}, {} dimensions required", ToText(data), required));
   PoolGeometry g;
   ASSIGN_OR_RETURN(g.data, ConstantExtents(call, data));
   ASSIGN_OR_RETURN(g.window, IntsAttrOr(call, "pool_size", rank, 1));
@@ -63,8 +68,8 @@ StatusOr<PoolGeometry> PoolGeometryOf(const Call& call, size_t rank) {
 }
 
 PrimShape OutShape(const PoolGeometry& g) {
-  PrimShape shape = {g.data[0], g.data[1]};
-  shape.insert(shape.end(), g.out.begin(), g.out.end());
+  PrimShape shape = ToPrimShape(g.data);
+  for (size_t i = 0; i < g.rank(); ++i) shape[2 + i] = g.out[i];
   return shape;
 }
 
@@ -76,24 +81,24 @@ StatusOr<StructInfo> InferPool(const Call& call) {
 
 // As much after the data as the last window reaches; what no window reaches is left out.
 Buffer PadForWindows(te::ComputeBuilder& builder, const PoolGeometry& g, const Buffer& data, const PrimExpr& value) {
-  std::vector<int64_t> begins = {0, 0}, ends = {0, 0};
+  std::vector<int64_t> begins(g.data.size(), 0), ends = begins;
   for (size_t i = 0; i < g.rank(); ++i) {
     const int64_t reach = (g.out[i] - 1) * g.strides[i] + (g.window[i] - 1) * g.dilation[i] + 1;
-    begins.push_back(g.begin(i));
-    ends.push_back(std::max<int64_t>(reach - g.data[i + 2] - g.begin(i), 0));
+    begins[2 + i] = g.begin(i);
+    ends[2 + i] = std::max<int64_t>(reach - g.data[i + 2] - g.begin(i), 0);
   }
   return PadBuffer(builder, data, begins, ends, value);
 }
 
 Buffer ReduceWindows(te::ComputeBuilder& builder, const PoolGeometry& g, const Buffer& padded, te::Combiner combiner,
                      const std::string& name) {
-  return builder.Reduce(
-      name, OutShape(g), ToPrimShape(g.window), combiner, [&](const te::Axes& point, const te::Axes& reduced) {
-        te::Axes from = {point[0], point[1]};
-        for (size_t i = 0; i < g.rank(); ++i)
-          from.push_back(point[2 + i] * PrimExpr(g.strides[i]) + reduced[i] * PrimExpr(g.dilation[i]));
-        return combiner == te::Combiner::kSum ? LoadWide(padded, from) : Load(padded, from);
-      });
+  return builder.Reduce(name, OutShape(g), ToPrimShape(g.window), combiner,
+                        [&](const te::Axes& point, const te::Axes& reduced) {
+                          te::Axes from = point;
+                          for (size_t i = 0; i < g.rank(); ++i)
+                            from[2 + i] = point[2 + i] * PrimExpr(g.strides[i]) + reduced[i] * PrimExpr(g.dilation[i]);
+                          return combiner == te::Combiner::kSum ? LoadWide(padded, from) : Load(padded, from);
+                        });
 }
 
 template <size_t kRank>
@@ -149,10 +154,11 @@ StatusOr<PrimFunc> LegalizeAvgPool(const Call& call, const StructInfo&) {
 // Attribute output_size; each output cell covers an equal share of the data.
 StatusOr<std::vector<int64_t>> AdaptiveWindow(const Call& call) {
   ASSIGN_OR_RETURN(const TensorStructInfo data, TensorInfo(call, 0));
-  if (data.ndim < 3)
-    return ArgumentError(call, fmt::format("data is {}, at least 3 dimensions required", ToText(data)));
+  const size_t others = 2 + BlockDims(call);
+  if (static_cast<size_t>(data.ndim) <= others)
+    return ArgumentError(call, fmt::format("data is {}, at least {} dimensions required", ToText(data), others + 1));
   ASSIGN_OR_RETURN(const std::vector<int64_t> extents, ConstantExtents(call, data));
-  ASSIGN_OR_RETURN(const std::vector<int64_t> out, IntsAttrOr(call, "output_size", extents.size() - 2, 1));
+  ASSIGN_OR_RETURN(const std::vector<int64_t> out, IntsAttrOr(call, "output_size", extents.size() - others, 1));
   std::vector<int64_t> window;
   for (size_t i = 0; i < out.size(); ++i) {
     if (out[i] < 1 || extents[i + 2] < out[i] || extents[i + 2] % out[i] != 0) {
@@ -176,9 +182,9 @@ StatusOr<Buffer> ReduceAdaptive(te::ComputeBuilder& builder, const Call& call, c
   const std::vector<Buffer> inputs = MakeInputs(builder, call, {"data"});
   return builder.Reduce(name, *result.As<TensorStructInfo>()->shape, ToPrimShape(window), combiner,
                         [&](const te::Axes& point, const te::Axes& reduced) {
-                          te::Axes from = {point[0], point[1]};
+                          te::Axes from = point;
                           for (size_t i = 0; i < window.size(); ++i)
-                            from.push_back(point[2 + i] * PrimExpr(window[i]) + reduced[i]);
+                            from[2 + i] = point[2 + i] * PrimExpr(window[i]) + reduced[i];
                           return combiner == te::Combiner::kSum ? LoadWide(inputs[0], from) : Load(inputs[0], from);
                         });
 }

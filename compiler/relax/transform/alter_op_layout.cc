@@ -7,7 +7,7 @@
 
 #include "compiler/relax/op.h"
 #include "compiler/relax/op/arguments.h"
-#include "compiler/relax/op/kernel_layout.h"
+#include "compiler/relax/op/layout.h"
 #include "compiler/relax/visitor.h"
 #include "support/status_macros.h"
 

@@ -118,8 +118,8 @@ IRModule ResidualBlock(int64_t lanes) {
 }
 
 TEST(FuseOps, GivesTheResidualAddToTheDeeperProducer) {
-  EXPECT_THAT(Calls(ResidualBlock(16)),
-              ElementsAre("fused_conv2d_add_relu", "fused_conv2d_add", "fused_conv2d_add_add_relu"));
+  EXPECT_THAT(Calls(ResidualBlock(16)), ElementsAre("fused_conv2d_add_relu", "fused_conv2d_add",
+                                                    "fused_conv2d_add_add_relu", "transpose", "reshape"));
 }
 
 // What is wanted twice is made once, and by itself.
@@ -146,29 +146,29 @@ TEST(FuseTIR, MakesOneFunctionWithWeightsAsMarkedParameters) {
   const PrimFunc* func = module.Find("fused_conv2d_add_add_relu");
   ASSERT_NE(func, nullptr);
   const StatusOr<PrimFunc> expected = ParsePrimFunc(R"(@T.prim_func
-def fused_conv2d_add_add_relu(lv2: T.Buffer((1, 16, 4, 4), "float32"), param: T.Buffer((1, 16, 1, 1, 16), "float32"), param_1: T.Buffer((1, 16, 1, 1), "float32"), lv6: T.Buffer((1, 16, 4, 4), "float32"), T_relu: T.Buffer((1, 16, 4, 4), "float32")):
+def fused_conv2d_add_add_relu(lv2: T.Buffer((1, 1, 4, 4, 16), "float32"), param: T.Buffer((1, 1, 1, 1, 16, 16), "float32"), param_1: T.Buffer((1, 1, 1, 1, 16), "float32"), lv6: T.Buffer((1, 1, 4, 4, 16), "float32"), T_relu: T.Buffer((1, 1, 4, 4, 16), "float32")):
     T.func_attr({"constant_params": [1, 2]})
-    conv2d_nchw = T.alloc_buffer((1, 16, 4, 4))
-    T_add = T.alloc_buffer((1, 16, 4, 4))
-    T_add_1 = T.alloc_buffer((1, 16, 4, 4))
-    for nn, ff, yy, xx, rc, ry, rx in T.grid(1, 16, 4, 4, 16, 1, 1):
-        with T.block("conv2d_nchw"):
-            v_nn, v_ff, v_yy, v_xx, v_rc, v_ry, v_rx = T.axis.remap("SSSSRRR", [nn, ff, yy, xx, rc, ry, rx])
+    conv2d_nchwc = T.alloc_buffer((1, 1, 4, 4, 16))
+    T_add = T.alloc_buffer((1, 1, 4, 4, 16))
+    T_add_1 = T.alloc_buffer((1, 1, 4, 4, 16))
+    for nn, ff, yy, xx, fb, rc, ry, rx, rb in T.grid(1, 1, 4, 4, 16, 1, 1, 1, 16):
+        with T.block("conv2d_nchwc"):
+            v_nn, v_ff, v_yy, v_xx, v_fb, v_rc, v_ry, v_rx, v_rb = T.axis.remap("SSSSSRRRR", [nn, ff, yy, xx, fb, rc, ry, rx, rb])
             with T.init():
-                conv2d_nchw[v_nn, v_ff, v_yy, v_xx] = T.float32(0)
-            conv2d_nchw[v_nn, v_ff, v_yy, v_xx] = conv2d_nchw[v_nn, v_ff, v_yy, v_xx] + lv2[v_nn, v_rc, v_yy + v_ry, v_xx + v_rx] * param[v_ff // 16, v_rc, v_ry, v_rx, v_ff % 16]
-    for ax0, ax1, ax2, ax3 in T.grid(1, 16, 4, 4):
+                conv2d_nchwc[v_nn, v_ff, v_yy, v_xx, v_fb] = T.float32(0)
+            conv2d_nchwc[v_nn, v_ff, v_yy, v_xx, v_fb] = conv2d_nchwc[v_nn, v_ff, v_yy, v_xx, v_fb] + lv2[v_nn, v_rc, v_yy + v_ry, v_xx + v_rx, v_rb] * param[v_ff, v_rc, v_ry, v_rx, v_rb, v_fb]
+    for ax0, ax1, ax2, ax3, ax4 in T.grid(1, 1, 4, 4, 16):
         with T.block("T_add"):
-            v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
-            T_add[v_ax0, v_ax1, v_ax2, v_ax3] = conv2d_nchw[v_ax0, v_ax1, v_ax2, v_ax3] + param_1[v_ax0, v_ax1, 0, 0]
-    for ax0, ax1, ax2, ax3 in T.grid(1, 16, 4, 4):
+            v_ax0, v_ax1, v_ax2, v_ax3, v_ax4 = T.axis.remap("SSSSS", [ax0, ax1, ax2, ax3, ax4])
+            T_add[v_ax0, v_ax1, v_ax2, v_ax3, v_ax4] = conv2d_nchwc[v_ax0, v_ax1, v_ax2, v_ax3, v_ax4] + param_1[v_ax0, v_ax1, 0, 0, v_ax4]
+    for ax0, ax1, ax2, ax3, ax4 in T.grid(1, 1, 4, 4, 16):
         with T.block("T_add_1"):
-            v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
-            T_add_1[v_ax0, v_ax1, v_ax2, v_ax3] = T_add[v_ax0, v_ax1, v_ax2, v_ax3] + lv6[v_ax0, v_ax1, v_ax2, v_ax3]
-    for ax0, ax1, ax2, ax3 in T.grid(1, 16, 4, 4):
+            v_ax0, v_ax1, v_ax2, v_ax3, v_ax4 = T.axis.remap("SSSSS", [ax0, ax1, ax2, ax3, ax4])
+            T_add_1[v_ax0, v_ax1, v_ax2, v_ax3, v_ax4] = T_add[v_ax0, v_ax1, v_ax2, v_ax3, v_ax4] + lv6[v_ax0, v_ax1, v_ax2, v_ax3, v_ax4]
+    for ax0, ax1, ax2, ax3, ax4 in T.grid(1, 1, 4, 4, 16):
         with T.block("T_relu"):
-            v_ax0, v_ax1, v_ax2, v_ax3 = T.axis.remap("SSSS", [ax0, ax1, ax2, ax3])
-            T_relu[v_ax0, v_ax1, v_ax2, v_ax3] = T.max(T_add_1[v_ax0, v_ax1, v_ax2, v_ax3], T.float32(0))
+            v_ax0, v_ax1, v_ax2, v_ax3, v_ax4 = T.axis.remap("SSSSS", [ax0, ax1, ax2, ax3, ax4])
+            T_relu[v_ax0, v_ax1, v_ax2, v_ax3, v_ax4] = T.max(T_add_1[v_ax0, v_ax1, v_ax2, v_ax3, v_ax4], T.float32(0))
 )",
                                                     "expected.py");
   ASSERT_TRUE(expected.ok()) << expected.status().ToString();

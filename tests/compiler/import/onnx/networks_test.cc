@@ -147,7 +147,7 @@ TEST(ResNet18, PrintsAsRelaxScript) {
           "R.func_attr({\"input_names\": [\"image\"], \"output_names\": [\"logits\"]})\n    with R.dataflow():\n"));
   EXPECT_THAT(text, HasSubstr("R.call_tir(cls.fused_conv2d_add_relu, (image, metadata[\"relax.expr.Constant\"][0], "
                               "metadata[\"relax.expr.Constant\"][1]), "
-                              "out_sinfo=R.Tensor((1, 8, 16, 16), dtype=\"float32\"))"));
+                              "out_sinfo=R.Tensor((1, 1, 16, 16, 8), dtype=\"float32\"))"));
 }
 
 struct RefusedCase {

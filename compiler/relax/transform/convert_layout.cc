@@ -1,0 +1,373 @@
+#include "compiler/relax/transform/convert_layout.h"
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <numeric>
+#include <unordered_set>
+
+#include "compiler/relax/op.h"
+#include "compiler/relax/op/layout.h"
+#include "compiler/relax/visitor.h"
+#include "support/status_macros.h"
+
+namespace lathe::relax {
+namespace {
+
+constexpr char kMoved[] = "moved";  // Names of variables.
+constexpr size_t kChannels = 1;     // The dimension, in either layout.
+
+std::optional<std::vector<int64_t>> ShapeOf(const Expr& e) {
+  const TensorStructInfo* info = e.struct_info().As<TensorStructInfo>();
+  if (info == nullptr || !info->shape) return std::nullopt;
+  std::vector<int64_t> shape;
+  for (const PrimExpr& extent : *info->shape) {
+    const int64_t* constant = AsIntConst(extent);
+    if (constant == nullptr) return std::nullopt;
+    shape.push_back(*constant);
+  }
+  return shape;
+}
+
+bool IsFloat32(const Expr& e) {
+  const TensorStructInfo* info = e.struct_info().As<TensorStructInfo>();
+  return info != nullptr && info->dtype == DataType::Float(32);
+}
+
+// [N, C, spatial...] as [N, C / b, b, spatial...].
+std::vector<int64_t> WithBlock(std::vector<int64_t> shape, int64_t block) {
+  shape[kChannels] /= block;
+  shape.insert(shape.begin() + kChannels + 1, block);
+  return shape;
+}
+
+bool IsOnePixel(const std::vector<int64_t>& shape) {
+  return std::all_of(shape.begin() + 2, shape.end(), [](int64_t extent) { return extent == 1; });
+}
+
+// Weights [O, I, spatial...] as [O / out, I / in, spatial..., in, out]; a block of 0 is none.
+TensorData BlockWeights(const TensorData& weight, int64_t in, int64_t out) {
+  const std::vector<int64_t>& from = weight.shape();
+  const int64_t by_in = std::max<int64_t>(in, 1), by_out = std::max<int64_t>(out, 1), size = weight.dtype().bytes();
+  const int64_t inputs = from[1], taps = weight.num_elements() / (from[0] * inputs);
+  std::vector<std::byte> bytes(weight.bytes().size());
+  for (int64_t o = 0; o < from[0]; ++o) {
+    for (int64_t i = 0; i < inputs; ++i) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const int64_t block = (o / by_out * (inputs / by_in) + i / by_in) * taps + tap;
+        const int64_t place = (block * by_in + i % by_in) * by_out + o % by_out;
+        std::memcpy(bytes.data() + place * size, weight.bytes().data() + ((o * inputs + i) * taps + tap) * size,
+                    static_cast<size_t>(size));
+      }
+    }
+  }
+  std::vector<int64_t> shape = from;
+  shape[0] /= by_out;
+  shape[1] /= by_in;
+  for (const int64_t block : {in, out})
+    if (block > 0) shape.push_back(block);
+  return TensorData(weight.dtype(), std::move(shape), std::move(bytes));
+}
+
+// A tensor and what else is known to be the same: one of both may be missing.
+struct Image {
+  std::vector<int64_t> shape;  // [N, C, spatial...]
+  std::optional<Expr> plain, blocked;
+  int64_t block = 0;
+};
+
+class LayoutConverter {
+ public:
+  LayoutConverter(const Function& func, int64_t lanes) : lanes_(lanes) {
+    VisitVars(func.body.body, [&](const Var& var) { returned_.insert(var.get()); });
+  }
+
+  StatusOr<Expr> Rewrite(const Binding& original, const Expr& value, BlockBuilder& builder) {
+    const Call* call = value.As<Call>();
+    if (call != nullptr && call->op != nullptr) {
+      ASSIGN_OR_RETURN(const std::optional<Blocked> blocked, Convert(*call, builder));
+      if (blocked) return Remember(original, *blocked, builder);
+    }
+    return WithPlainArguments(value, builder);
+  }
+
+  bool pays() const { return moved_ * kOperationsPerMove <= computed_; }
+
+ private:
+  // A move of an element is worth so many multiply-adds in blocked convolutions.
+  static constexpr int64_t kOperationsPerMove = 40;
+
+  struct Blocked {
+    Expr value;
+    int64_t block;
+  };
+
+  int64_t BlockFor(int64_t channels) const {
+    if (lanes_ < 4) return 0;
+    if (channels % lanes_ == 0) return lanes_;
+    return lanes_ >= 8 && channels % (lanes_ / 2) == 0 ? lanes_ / 2 : 0;
+  }
+
+  Image* Find(const Expr& e) {
+    const auto found = image_of_.find(e.get());
+    return found == image_of_.end() ? nullptr : found->second;
+  }
+  Image* FindBlocked(const Expr& e) {
+    Image* image = Find(e);
+    return image != nullptr && image->blocked ? image : nullptr;
+  }
+
+  StatusOr<Expr> Remember(const Binding& original, const Blocked& result, BlockBuilder& builder) {
+    Image& image = images_.emplace_back();
+    image.shape = *ShapeOf(original.var);
+    image.block = result.block;
+    image.blocked = builder.Emit(result.value, original.var.name());
+    image_of_[image.blocked->get()] = &image;
+    if (!returned_.contains(original.var.get())) return *image.blocked;
+    return AsPlain(*image.blocked, builder);
+  }
+
+  // What is moved, but for one pixel, whose channels stay where they are.
+  void CountMove(const std::vector<int64_t>& shape) {
+    if (!IsOnePixel(shape)) moved_ += std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  }
+
+  StatusOr<Expr> AsPlain(const Expr& e, BlockBuilder& builder) {
+    Image* image = FindBlocked(e);
+    if (image == nullptr) return e;
+    if (image->plain) return *image->plain;
+    const auto rank = static_cast<int64_t>(image->shape.size());
+    std::vector<int64_t> axes = {0, 1, rank};
+    for (int64_t i = 2; i < rank; ++i) axes.push_back(i);
+    ASSIGN_OR_RETURN(const Var moved, builder.EmitCall("permute_dims", {e}, {{"axes", MakeIntsAttr(axes)}}, kMoved));
+    ASSIGN_OR_RETURN(image->plain, builder.EmitCall("reshape", {moved, MakeShape(image->shape)}, {}, kMoved));
+    image_of_[image->plain->get()] = image;
+    CountMove(image->shape);
+    return *image->plain;
+  }
+
+  StatusOr<Expr> AsBlocked(const Expr& e, int64_t block, BlockBuilder& builder) {
+    Image* image = Find(e);
+    if (image != nullptr && image->blocked && image->block == block) return *image->blocked;
+    ASSIGN_OR_RETURN(const Expr plain, AsPlain(e, builder));
+    image = Find(plain);
+    if (image == nullptr || image->blocked) {  // Nobody's, or one of another block.
+      image = &images_.emplace_back();
+      image->shape = *ShapeOf(plain);
+      image->plain = plain;
+      image_of_[plain.get()] = image;
+    }
+    image->block = block;
+    ASSIGN_OR_RETURN(const Var split,
+                     builder.EmitCall("reshape", {plain, MakeShape(WithBlock(image->shape, block))}, {}, kMoved));
+    const auto rank = static_cast<int64_t>(image->shape.size());
+    std::vector<int64_t> axes = {0, 1};
+    for (int64_t i = 3; i <= rank; ++i) axes.push_back(i);
+    axes.push_back(2);
+    ASSIGN_OR_RETURN(image->blocked, builder.EmitCall("permute_dims", {split}, {{"axes", MakeIntsAttr(axes)}}, kMoved));
+    image_of_[image->blocked->get()] = image;
+    CountMove(image->shape);
+    return *image->blocked;
+  }
+
+  StatusOr<Expr> WithPlainArguments(const Expr& value, BlockBuilder& builder) {
+    std::vector<Expr> used;
+    VisitVars(value, [&](const Var& var) { used.push_back(var); });
+    ExprMap plain;
+    for (const Expr& var : used) {
+      ASSIGN_OR_RETURN(const Expr other, AsPlain(var, builder));
+      if (!other.same_as(var)) plain.insert_or_assign(var.get(), other);
+    }
+    return Substitute(value, plain);
+  }
+
+  using Converted = StatusOr<std::optional<Blocked>>;
+  static Converted No() { return std::optional<Blocked>(); }
+  static Converted Made(StatusOr<Expr> call, int64_t block) {
+    if (!call.ok()) return call.status();
+    return std::optional<Blocked>(Blocked{*std::move(call), block});
+  }
+
+  Converted Convert(const Call& call, BlockBuilder& builder) {
+    struct Row {
+      std::string_view op;
+      Converted (LayoutConverter::*convert)(const Call& call, BlockBuilder& builder);
+    };
+    static constexpr Row kRows[] = {{"concat", &LayoutConverter::ConvertConcat},
+                                    {"max", &LayoutConverter::ConvertReduction},
+                                    {"mean", &LayoutConverter::ConvertReduction},
+                                    {"min", &LayoutConverter::ConvertReduction},
+                                    {"nn.adaptive_avg_pool", &LayoutConverter::ConvertPool},
+                                    {"nn.adaptive_max_pool", &LayoutConverter::ConvertPool},
+                                    {"nn.avg_pool1d", &LayoutConverter::ConvertPool},
+                                    {"nn.avg_pool2d", &LayoutConverter::ConvertPool},
+                                    {"nn.avg_pool3d", &LayoutConverter::ConvertPool},
+                                    {"nn.conv1d", &LayoutConverter::ConvertConvolution},
+                                    {"nn.conv2d", &LayoutConverter::ConvertConvolution},
+                                    {"nn.conv3d", &LayoutConverter::ConvertConvolution},
+                                    {"nn.max_pool1d", &LayoutConverter::ConvertPool},
+                                    {"nn.max_pool2d", &LayoutConverter::ConvertPool},
+                                    {"nn.max_pool3d", &LayoutConverter::ConvertPool},
+                                    {"sum", &LayoutConverter::ConvertReduction}};
+    for (const Row& row : kRows)
+      if (row.op == call.op->name) return (this->*row.convert)(call, builder);
+    if (call.op->pattern == OpPatternKind::kElemWise && call.args.size() == 1) return ConvertUnary(call, builder);
+    if (call.op->pattern == OpPatternKind::kBroadcast && call.args.size() == 2) return ConvertBinary(call, builder);
+    return No();
+  }
+
+  Converted ConvertConvolution(const Call& call, BlockBuilder& builder) {
+    const TensorData* weight = AsConstant(call.args[1]);
+    if (weight == nullptr || call.attrs.contains("kernel_layout") || !IsFloat32(call.args[0])) return No();
+    const int64_t groups = IntAttr(call.attrs, "groups", 1), outputs = weight->shape()[0], inputs = weight->shape()[1];
+    const bool is_depthwise = groups > 1 && inputs == 1;
+    if (is_depthwise && outputs != groups) return No();
+    const int64_t out = BlockFor(is_depthwise ? outputs : outputs / groups);
+    if (out == 0) return No();
+    Expr from = call.args[0];
+    int64_t in = 0;
+    if (is_depthwise) {
+      ASSIGN_OR_RETURN(from, AsBlocked(from, out, builder));
+      in = out;
+    } else if (const Image* image = FindBlocked(from); image != nullptr && inputs % image->block == 0) {
+      from = *image->blocked;
+      in = image->block;
+    } else {
+      ASSIGN_OR_RETURN(from, AsPlain(from, builder));
+    }
+    const std::string spatial = weight->shape().size() == 3 ? "W" : weight->shape().size() == 4 ? "HW" : "DHW";
+    const int64_t weight_in = is_depthwise ? 0 : in;
+    AttrMap attrs = call.attrs;
+    if (in > 0) attrs["data_layout"] = BlockedLayout("NC" + spatial, in, 'c');
+    attrs["out_layout"] = BlockedLayout("NC" + spatial, out, 'c');
+    const std::string kernel = weight_in > 0 ? BlockedLayout("OI" + spatial, weight_in, 'i') : "OI" + spatial;
+    attrs["kernel_layout"] = BlockedLayout(kernel, out, 'o');
+    StatusOr<Expr> made =
+        MakeCall(*call.op, {from, MakeConstant(BlockWeights(*weight, weight_in, out))}, std::move(attrs));
+    if (made.ok()) {
+      const std::vector<int64_t> shape = *ShapeOf(*made);
+      computed_ += std::accumulate(shape.begin(), shape.end(), weight->num_elements() / outputs, std::multiplies<>());
+    }
+    return Made(std::move(made), out);
+  }
+
+  std::optional<std::vector<int64_t>> PlainShapeOf(const Expr& e) {
+    const Image* image = Find(e);
+    return image != nullptr ? image->shape : ShapeOf(e);
+  }
+
+  Converted ConvertUnary(const Call& call, BlockBuilder&) {
+    const Image* image = FindBlocked(call.args[0]);
+    if (image == nullptr) return No();
+    return Made(MakeCall(*call.op, {*image->blocked}, call.attrs), image->block);
+  }
+
+  Converted ConvertPool(const Call& call, BlockBuilder&) {
+    const Image* image = FindBlocked(call.args[0]);
+    if (image == nullptr) return No();
+    constexpr std::string_view kSpatial[] = {"W", "HW", "DHW"};
+    const size_t rank = image->shape.size() - 2;
+    if (rank > 3) return No();
+    AttrMap attrs = call.attrs;
+    attrs["layout"] = BlockedLayout("NC" + std::string(kSpatial[rank - 1]), image->block, 'c');
+    return Made(MakeCall(*call.op, {*image->blocked}, std::move(attrs)), image->block);
+  }
+
+  // Over whole maps, which stay as one pixel.
+  Converted ConvertReduction(const Call& call, BlockBuilder&) {
+    const Image* image = FindBlocked(call.args[0]);
+    if (image == nullptr || !BoolAttr(call.attrs, "keepdims", false)) return No();
+    std::vector<int64_t> axes = IntsAttr(call.attrs, "axis"), spatial(image->shape.size() - 2);
+    std::iota(spatial.begin(), spatial.end(), 2);
+    for (int64_t& axis : axes) axis = axis < 0 ? axis + static_cast<int64_t>(image->shape.size()) : axis;
+    std::sort(axes.begin(), axes.end());
+    if (axes != spatial) return No();
+    AttrMap attrs = call.attrs;
+    attrs["axis"] = MakeIntsAttr(spatial);
+    return Made(MakeCall(*call.op, {*image->blocked}, std::move(attrs)), image->block);
+  }
+
+  // The other operand of an image: the same for all channels, one number for each of them, or another image.
+  StatusOr<std::optional<Expr>> AsOperand(const Expr& e, const Image& image, BlockBuilder& builder) {
+    const std::optional<std::vector<int64_t>> extents = PlainShapeOf(e);
+    const std::vector<int64_t>& full = image.shape;
+    if (!extents || extents->size() > full.size()) return std::optional<Expr>();
+    std::vector<int64_t> aligned(full.size() - extents->size(), 1);
+    aligned.insert(aligned.end(), extents->begin(), extents->end());
+    for (size_t i = 0; i < full.size(); ++i)
+      if (aligned[i] != 1 && aligned[i] != full[i]) return std::optional<Expr>();
+    const TensorData* constant = AsConstant(e);
+    if (constant != nullptr && constant->num_elements() == 1) return std::optional(e);
+    if (aligned[kChannels] == 1 && !(IsOnePixel(aligned) && aligned[0] == 1)) return std::optional<Expr>();
+    if (constant != nullptr && IsOnePixel(aligned) && aligned[0] == 1) {
+      std::vector<int64_t> blocked = WithBlock(aligned, image.block);
+      std::rotate(blocked.begin() + kChannels + 1, blocked.begin() + kChannels + 2, blocked.end());
+      return std::optional(MakeConstant(constant->Reshaped(std::move(blocked))));
+    }
+    if (constant != nullptr || extents->size() != full.size() || aligned[kChannels] == 1) return std::optional<Expr>();
+    ASSIGN_OR_RETURN(const Expr moved, AsBlocked(e, image.block, builder));
+    return std::optional(moved);
+  }
+
+  Converted ConvertBinary(const Call& call, BlockBuilder& builder) {
+    for (const size_t which : {0, 1}) {
+      const Image* image = FindBlocked(call.args[which]);
+      if (image == nullptr) continue;
+      const Image copy = *image;  // What is emitted may make others.
+      ASSIGN_OR_RETURN(const std::optional<Expr> other, AsOperand(call.args[1 - which], copy, builder));
+      if (!other) continue;
+      std::vector<Expr> args = {*copy.blocked, *other};
+      if (which == 1) std::swap(args[0], args[1]);
+      return Made(MakeCall(*call.op, std::move(args), call.attrs), copy.block);
+    }
+    return No();
+  }
+
+  Converted ConvertConcat(const Call& call, BlockBuilder& builder) {
+    const std::vector<Expr> parts = TensorArgs(call);
+    int64_t block = 0;
+    size_t rank = 0;
+    for (const Expr& part : parts) {
+      const Image* image = FindBlocked(part);
+      if (image == nullptr) continue;
+      block = block == 0 ? image->block : std::min(block, image->block);
+      rank = image->shape.size();
+    }
+    const int64_t axis = IntAttr(call.attrs, "axis", 0);
+    if (block == 0 || (axis != 1 && axis != 1 - static_cast<int64_t>(rank))) return No();
+    std::vector<Expr> blocked;
+    for (const Expr& part : parts) {
+      const std::optional<std::vector<int64_t>> shape = PlainShapeOf(part);
+      if (!shape || (*shape)[kChannels] % block != 0 || AsConstant(part) != nullptr) return No();
+    }
+    for (const Expr& part : parts) {
+      ASSIGN_OR_RETURN(const Expr moved, AsBlocked(part, block, builder));
+      blocked.push_back(moved);
+    }
+    AttrMap attrs = call.attrs;
+    attrs["axis"] = int64_t{1};
+    return Made(MakeCall(*call.op, {MakeTuple(std::move(blocked))}, std::move(attrs)), block);
+  }
+
+  const int64_t lanes_;
+  std::unordered_set<const ExprNode*> returned_;
+  std::deque<Image> images_;
+  std::unordered_map<const ExprNode*, Image*> image_of_;
+  int64_t moved_ = 0, computed_ = 0;  // Elements; multiply-adds.
+};
+
+}  // namespace
+
+StatusOr<IRModule> ConvertLayout(IRModule module, const LayoutTarget& target) {
+  for (Function& func : module.functions) {
+    LayoutConverter converter(func, target.lanes);
+    ASSIGN_OR_RETURN(Function converted,
+                     RewriteBindings(func, [&](const Binding& original, const Expr& value, BlockBuilder& builder) {
+                       return converter.Rewrite(original, value, builder);
+                     }));
+    if (converter.pays()) func = std::move(converted);
+  }
+  return module;
+}
+
+}  // namespace lathe::relax
