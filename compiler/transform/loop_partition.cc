@@ -6,10 +6,16 @@
 namespace lathe {
 namespace {
 
-// Guards below a loop, as far as the next loop that is split anyway: conjuncts of the conditions of IfThenElse.
+const Call* AsChoice(const Expr& e) {
+  static const Op* const if_then_else = FindOp("if_then_else");
+  const Call* call = e.As<Call>();
+  return call != nullptr && call->op == if_then_else && call->args[0].dtype().is_scalar() ? call : nullptr;
+}
+
+// Guards below a loop: conjuncts of the conditions of IfThenElse, and of T.if_then_else in values.
 class GuardFinder : public StmtExprVisitor {
  public:
-  std::vector<Expr> guards;
+  std::vector<Expr> guards, value_guards;
   std::vector<std::pair<Var, Range>> loops;  // Inside.
 
  protected:
@@ -18,23 +24,52 @@ class GuardFinder : public StmtExprVisitor {
     StmtExprVisitor::VisitFor(self, loop);
   }
   void VisitStmt(const Stmt& stmt) override {
-    if (const IfThenElse* branch = stmt.As<IfThenElse>()) Add(branch->condition);
+    if (const IfThenElse* branch = stmt.As<IfThenElse>()) Add(branch->condition, guards);
     StmtExprVisitor::VisitStmt(stmt);
   }
-  void VisitExpr(const Expr&) override {}
+  void VisitExpr(const Expr& e) override {
+    if (const Call* choice = AsChoice(e)) Add(choice->args[0], value_guards);
+    StmtExprVisitor::VisitExpr(e);
+  }
+  void VisitBufferLoad(const Expr&, const BufferLoad&) override {}  // Indices have none.
 
  private:
-  void Add(const Expr& condition) {
+  static void Add(const Expr& condition, std::vector<Expr>& found) {
     const Binary* binary = condition.As<Binary>();
     if (binary == nullptr) return;
     if (binary->op == BinaryOp::kAnd) {
-      Add(binary->a);
-      Add(binary->b);
+      Add(binary->a, found);
+      Add(binary->b, found);
     } else if (binary->op == BinaryOp::kLT || binary->op == BinaryOp::kLE) {
-      guards.push_back(condition);
+      found.push_back(condition);
     }
   }
 };
+
+// Stores that unrolling writes out.
+int64_t CountStores(const Stmt& stmt) {
+  if (const For* loop = stmt.As<For>()) {
+    const int64_t* extent = AsIntConst(loop->extent);
+    return CountStores(loop->body) * (loop->kind == ForKind::kUnrolled && extent != nullptr ? *extent : 1);
+  }
+  class Counter : public StmtExprVisitor {
+   public:
+    int64_t stores = 0;
+
+   protected:
+    void VisitStmt(const Stmt& part) override {
+      stores += part.As<BufferStore>() != nullptr ? 1 : 0;
+      if (part.As<For>() != nullptr)
+        stores += CountStores(part);
+      else
+        StmtExprVisitor::VisitStmt(part);
+    }
+    void VisitExpr(const Expr&) override {}
+  };
+  Counter counter;
+  counter(stmt);
+  return counter.stores;
+}
 
 // Removes from `stmt` the guards that its loops prove.
 class GuardDropper : public StmtExprMutator {
@@ -54,6 +89,15 @@ class GuardDropper : public StmtExprMutator {
     if (IsConstInt(rest, 1)) return branch->then_case;
     if (rest.same_as(branch->condition)) return visited;
     return IfThenElse{rest, branch->then_case, branch->else_case};
+  }
+  Expr VisitExpr(const Expr& e) override {
+    const Expr visited = StmtExprMutator::VisitExpr(e);
+    const Call* choice = AsChoice(visited);
+    if (choice == nullptr) return visited;
+    const Expr rest = Prune(choice->args[0]);
+    if (IsConstInt(rest, 1)) return choice->args[1];
+    if (rest.same_as(choice->args[0])) return visited;
+    return MakeCall(visited.dtype(), "if_then_else", {rest, choice->args[1], choice->args[2]});
   }
 
  private:
@@ -81,12 +125,32 @@ class Partitioner : public StmtExprMutator {
     const bool is_splittable = loop.kind == ForKind::kSerial || loop.kind == ForKind::kParallel;
     if (!is_splittable || min == nullptr || extent == nullptr || *extent < 2)
       return StmtExprMutator::VisitFor(self, loop);
-    const std::optional<int64_t> split = FindSplit(loop, *min, *extent);
+    const std::optional<Split> split = FindSplit(loop, *min, *extent);
     if (!split) return StmtExprMutator::VisitFor(self, loop);
-    return loop.kind == ForKind::kParallel ? SplitInside(loop, *min, *split) : SplitInTwo(loop, *min, *extent, *split);
+    if (loop.kind == ForKind::kParallel) return SplitInside(loop, *min, split->at);
+    return split->of_value ? SplitBorder(loop, *min, *extent, *split) : SplitInTwo(loop, *min, *extent, split->at);
   }
 
  private:
+  static constexpr int64_t kMostStores = 2000;  // That splits at the borders of values may add.
+
+  struct Split {
+    int64_t at = 0;  // The first iteration of the second part.
+    bool of_value =
+        false;  // By a guard of a value, which holds in one of the parts; else of a statement, in the first.
+    bool first_is_main = true;
+  };
+
+  // Where a value is guarded, as at the border of an image, both parts are split further, as long as that is not much
+  // code.
+  Stmt SplitBorder(const For& loop, int64_t min, int64_t extent, const Split& split) {
+    added_stores_ += CountStores(loop.body);
+    Stmt first = Part(loop, min, split.at), second = Clone(Part(loop, min + split.at, extent - split.at));
+    Stmt& main = split.first_is_main ? first : second;
+    main = GuardDropper(analyzer_)(main);
+    first = VisitStmt(first);
+    return MakeSeq({first, VisitStmt(second)});
+  }
   // The main part may have further guards; the tail keeps all of its own, so that code grows by one copy for each
   // guard.
   Stmt SplitInTwo(const For& loop, int64_t min, int64_t extent, int64_t split) {
@@ -113,25 +177,40 @@ class Partitioner : public StmtExprMutator {
     return part;
   }
 
-  // The number of leading iterations in which some guard that names the loop is certain to hold; nullopt: not worth it.
-  std::optional<int64_t> FindSplit(const For& loop, int64_t min, int64_t extent) const {
+  // Where a guard that names the loop ends or begins to be certain to hold; nullopt: not worth it.
+  std::optional<Split> FindSplit(const For& loop, int64_t min, int64_t extent) const {
     GuardFinder finder;
     finder(loop.body);
-    const auto names_loop = [&](const ExprNode* var) { return var == loop.loop_var.get(); };
+    const auto is_worth_it = [&](int64_t held) { return held * 2 >= extent && held < extent; };
     for (const Expr& guard : finder.guards) {
-      if (!UsesVar(guard, names_loop)) continue;
-      // Bisection: a guard e < c that holds in the first n iterations holds in fewer, too.
-      int64_t low = 0, high = extent;
-      while (low < high) {
-        const int64_t middle = (low + high + 1) / 2;
-        if (Holds(guard, loop.loop_var, min, middle, finder.loops))
-          low = middle;
-        else
-          high = middle - 1;
+      const int64_t held = CountHeld(guard, loop, min, extent, true, finder.loops);
+      if (is_worth_it(held)) return Split{held};
+    }
+    if (loop.kind == ForKind::kParallel || finder.value_guards.empty() ||
+        added_stores_ + CountStores(loop.body) > kMostStores)
+      return std::nullopt;
+    for (const Expr& guard : finder.value_guards) {
+      for (const bool leads : {true, false}) {
+        const int64_t held = CountHeld(guard, loop, min, extent, leads, finder.loops);
+        if (is_worth_it(held)) return Split{leads ? held : extent - held, true, leads};
       }
-      if (low * 2 >= extent && low < extent) return low;
     }
     return std::nullopt;
+  }
+  // The number of leading, or of last, iterations in which the guard is certain to hold. By bisection: one that holds
+  // in n of them holds in fewer, too.
+  int64_t CountHeld(const Expr& guard, const For& loop, int64_t min, int64_t extent, bool leads,
+                    const std::vector<std::pair<Var, Range>>& inside) const {
+    if (!UsesVar(guard, [&](const ExprNode* var) { return var == loop.loop_var.get(); })) return 0;
+    int64_t low = 0, high = extent;
+    while (low < high) {
+      const int64_t middle = (low + high + 1) / 2;
+      if (Holds(guard, loop.loop_var, leads ? min : min + extent - middle, middle, inside))
+        low = middle;
+      else
+        high = middle - 1;
+    }
+    return low;
   }
   bool Holds(const Expr& guard, const Var& var, int64_t min, int64_t extent,
              const std::vector<std::pair<Var, Range>>& inside) const {
@@ -142,6 +221,7 @@ class Partitioner : public StmtExprMutator {
   }
 
   Analyzer analyzer_;
+  int64_t added_stores_ = 0;
 };
 
 // What T.likely says is of use until here.

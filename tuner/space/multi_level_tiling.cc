@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
@@ -221,14 +222,39 @@ Status ScheduleCopies(Schedule& schedule, const std::vector<BlockRV>& copies, Lo
   return OkStatus();
 }
 
+bool IsGuardedBy(const BlockNode& block, const Var& iter) {
+  bool found = false;
+  PostOrderVisit(block.body, [&](const Expr& e) {
+    const Call* choice = AsCall(e, "if_then_else");
+    found = found || (choice != nullptr && UsesVar(choice->args[0], iter.get()));
+  });
+  return found;
+}
+
+// Computes what the block reads where it is read.
+Status InlineInputs(Schedule& schedule, BlockRV block, const std::vector<std::string>& producers, size_t lane_iter) {
+  for (const std::string& producer : producers) {
+    ASSIGN_OR_RETURN(const BlockRV input, GetBlock(schedule, producer, schedule.func().name));
+    RETURN_IF_ERROR(ComputeInline(schedule, input));
+  }
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const BlockNode& inlined = schedule.BlockOf(row);
+  if (!IsGuardedBy(inlined, inlined.iter_vars[lane_iter].var)) return OkStatus();
+  return schedule.Error("tile", row, "what it reads is guarded for each lane on its own");
+}
+
 }  // namespace
 
 Status TileReduction(Schedule& schedule, const std::string& name, const Target& target, const TilingOptions& options) {
   ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
   ASSIGN_OR_RETURN(const int first_row, schedule.RowOf(block));
-  const BlockNode before = schedule.BlockOf(first_row);
   std::vector<std::string> producers;
   for (int row : ProducersOf(schedule, first_row)) producers.push_back(schedule.BlockOf(row).name);
+  if (options.inputs == Inputs::kInlined) {
+    RETURN_IF_ERROR(InlineInputs(schedule, block, std::exchange(producers, {}), options.vector_iter));
+  }
+  ASSIGN_OR_RETURN(const int inlined_row, schedule.RowOf(block));
+  const BlockNode before = schedule.BlockOf(inlined_row);
 
   ASSIGN_OR_RETURN(const std::vector<BlockRV> copies, PackReads(schedule, block, options, producers));
   ASSIGN_OR_RETURN(const BlockRV write_back, AddWriteBack(schedule, block));
@@ -257,7 +283,7 @@ Status TileReduction(Schedule& schedule, const std::string& name, const Target& 
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, levels.outer));
   for (const std::string& producer : producers) {
     ASSIGN_OR_RETURN(const BlockRV input, GetBlock(schedule, producer, schedule.func().name));
-    if (options.inputs_at_outer) {
+    if (options.inputs == Inputs::kAtOuter) {
       RETURN_IF_ERROR(ComputeAt(schedule, input, outer));
       RETURN_IF_ERROR(VectorizeInnermost(schedule, input, target));
     } else {

@@ -8,10 +8,15 @@
 
 namespace lathe {
 
+// Where what the block reads is made (padding): before it, in each outer tile, or where it is read, guarded; loops are
+// split at the guards when they are lowered (loop_partition). The last is refused where the lanes are guarded, each on
+// its own.
+enum class Inputs : uint8_t { kBeforehand, kAtOuter, kInlined };
+
 struct TilingOptions {
-  size_t vector_iter = 0;        // Position of the iter var that becomes vector lanes (VectorizableIters).
-  int64_t lanes = 1;             // Of it.
-  bool inputs_at_outer = false;  // Producers (padding) are computed per outer tile instead of beforehand.
+  size_t vector_iter = 0;  // Position of the iter var that becomes vector lanes (VectorizableIters).
+  int64_t lanes = 1;       // Of it.
+  Inputs inputs = Inputs::kBeforehand;
   // Laid out anew: what another block makes, where it is made; what comes from outside, by a copy.
   std::vector<PackedRead> packed;
   bool copies_at_outer = true;  // Such copies are made per outer tile instead of beforehand.

@@ -184,20 +184,21 @@ class PostOrderApply : public SpaceGenerator {
     const Vectors vectors = VectorsFor(block, target);
     std::vector<TilingOptions> tilings;
     for (const DotTiling& dot : DotTilingsOf(block, target))
-      tilings.push_back({dot.lane_iter, dot.intrin.lanes, false, {}, /*copies_at_outer=*/false, dot});
+      tilings.push_back({dot.lane_iter, dot.intrin.lanes, Inputs::kBeforehand, {}, /*copies_at_outer=*/false, dot});
     for (size_t iter : VectorizableIters(block, vectors)) {
       for (const int64_t lanes : LanesOfTile(ExtentOf(block.iter_vars[iter]), vectors)) {
         const auto packed = LayoutsFor(schedule, row, iter, lanes, target);
-        if (packed) tilings.push_back({iter, lanes, false, *packed, !ShareReads(block, *packed)});
+        if (packed) tilings.push_back({iter, lanes, Inputs::kBeforehand, *packed, !ShareReads(block, *packed)});
         if (packed && IsGathered(block, iter, lanes)) continue;
-        tilings.push_back({iter, lanes, false});
-        if (!ProducersOf(schedule, row).empty()) tilings.push_back({iter, lanes, true});
+        tilings.push_back({iter, lanes});
+        if (ProducersOf(schedule, row).empty()) continue;
+        for (const Inputs inputs : {Inputs::kAtOuter, Inputs::kInlined}) tilings.push_back({iter, lanes, inputs});
       }
     }
     for (size_t iter : PackableIters(schedule, row, target)) {
       const int64_t lanes = ChooseLanes(ExtentOf(block.iter_vars[iter]), vectors);
       const auto packed = LayoutsFor(schedule, row, iter, lanes, target);
-      tilings.push_back({iter, lanes, false, *packed, !ShareReads(block, *packed)});
+      tilings.push_back({iter, lanes, Inputs::kBeforehand, *packed, !ShareReads(block, *packed)});
     }
     return tilings;
   }

@@ -172,6 +172,67 @@ TEST(LoopPartition, KeepsAParallelLoopWhole) {
   EXPECT_EQ(Count<IfThenElse>(*choice->else_case), 1);
 }
 
+struct BorderCase {
+  const char* name;
+  const char *before, *after;
+};
+const BorderCase kBorderCases[] = {
+    {"BothEnds",
+     "    for y in range(8):\n"
+     "        B[y] = T.if_then_else(1 <= y and y < 7, A[y - 1], T.float32(0.0))\n",
+     "    for y in range(1):\n"
+     "        B[y] = T.if_then_else(1 <= y and y < 7, A[y - 1], T.float32(0.0))\n"
+     "    for y in range(6):\n"
+     "        B[y + 1] = A[y + 1 - 1]\n"
+     "    for y in range(1):\n"
+     "        B[y + 6 + 1] = T.if_then_else(y + 6 + 1 < 7, A[y + 6 + 1 - 1], T.float32(0.0))\n"},
+    // Each part of an outer loop has an inner one of its own.
+    {"BothDimensions",
+     "    for y, x in T.grid(4, 4):\n"
+     "        C[y, x] = T.if_then_else(1 <= y and 1 <= x, A[y * 4 + x - 5], T.float32(0.0))\n",
+     "    for y in range(1):\n"
+     "        for x in range(1):\n"
+     "            C[y, x] = T.if_then_else(1 <= y and 1 <= x, A[y * 4 + x - 5], T.float32(0.0))\n"
+     "        for x in range(3):\n"
+     "            C[y, x + 1] = T.if_then_else(1 <= y, A[y * 4 + (x + 1) - 5], T.float32(0.0))\n"
+     "    for y in range(3):\n"
+     "        for x in range(1):\n"
+     "            C[y + 1, x] = T.if_then_else(1 <= x, A[(y + 1) * 4 + x - 5], T.float32(0.0))\n"
+     "        for x in range(3):\n"
+     "            C[y + 1, x + 1] = A[(y + 1) * 4 + (x + 1) - 5]\n"},
+    {"NotWhereItHoldsForLessThanHalf",
+     "    for y in range(8):\n"
+     "        B[y] = T.if_then_else(5 <= y, A[y], T.float32(0.0))\n",
+     "    for y in range(8):\n"
+     "        B[y] = T.if_then_else(5 <= y, A[y], T.float32(0.0))\n"},
+    {"NotInsideOfParallelLoops",
+     "    for y in T.parallel(8):\n"
+     "        B[y] = T.if_then_else(1 <= y, A[y - 1], T.float32(0.0))\n",
+     "    for y in T.parallel(8):\n"
+     "        B[y] = T.if_then_else(1 <= y, A[y - 1], T.float32(0.0))\n"},
+    {"NotWhereItWouldBeMuchCode",
+     "    for y in range(8):\n"
+     "        for u in T.unroll(2001):\n"
+     "            B[y] = T.if_then_else(1 <= y, A[u], T.float32(0.0))\n",
+     "    for y in range(8):\n"
+     "        for u in T.unroll(2001):\n"
+     "            B[y] = T.if_then_else(1 <= y, A[u], T.float32(0.0))\n"}};
+class LoopPartitionBorderTest : public testing::TestWithParam<BorderCase> {};
+TEST_P(LoopPartitionBorderTest, SplitsWhereValuesAreGuarded) {
+  const auto function = [](const char* body) {
+    const std::string head =
+        "@T.prim_func\ndef f(A: T.Buffer((4096,), \"float32\"), B: T.Buffer((8,), \"float32\"), C: T.Buffer((4, 4), "
+        "\"float32\")):\n";
+    const StatusOr<PrimFunc> parsed = ParsePrimFunc(head + body, "border.py");
+    EXPECT_TRUE(parsed.ok()) << parsed.status().ToString();
+    return *parsed;
+  };
+  const PrimFunc after = *RunPass("loop_partition", function(GetParam().before));
+  EXPECT_TRUE(StructuralEqual(after, function(GetParam().after))) << Print(after);
+}
+INSTANTIATE_TEST_SUITE_P(Cases, LoopPartitionBorderTest, testing::ValuesIn(kBorderCases),
+                         [](const auto& info) { return info.param.name; });
+
 TEST(VectorizeLoop, MasksLanesThatAGuardTurnsOff) {
   const PrimFunc after = *RunPass("vectorize_loop", GuardedCopy(ForKind::kVectorized));
   const IfThenElse* branch = after.body.As<For>()->body.As<IfThenElse>();

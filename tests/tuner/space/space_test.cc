@@ -193,6 +193,39 @@ TEST(Tiles, MayReadACopyWhoseLanesAreNeighbours) {
   EXPECT_GT(checked, 0);
 }
 
+// The border of an image may be a guard where it is read, unless the guard asks the lanes.
+TEST(Tiles, MayReadImagesWithoutACopyThatHasBorders) {
+  std::string text = R"(
+@T.prim_func
+def main(A: T.Buffer((7, 7, 16), "float32"), W: T.Buffer((3, 3, 16), "float32"), Y: T.Buffer((7, 7, 16), "float32")):
+    P = T.alloc_buffer((9, 9, 16), "float32")
+    for y, x, c in T.grid(9, 9, 16):
+        with T.block("pad"):
+            vy, vx, vc = T.axis.remap("SSS", [y, x, c])
+            P[vy, vx, vc] = T.if_then_else(1 <= vy and vy < 8 and 1 <= vx and vx < 8, A[vy - 1, vx - 1, vc], T.float32(0))
+    for y, x, c, i, j in T.grid(7, 7, 16, 3, 3):
+        with T.block("conv"):
+            vy, vx, vc, vi, vj = T.axis.remap("SSSRR", [y, x, c, i, j])
+            with T.init():
+                Y[vy, vx, vc] = T.float32(0)
+            Y[vy, vx, vc] = Y[vy, vx, vc] + P[vy + vi, vx + vj, vc] * W[vi, vj, vc]
+)";
+  const TuneTask task = TaskOf(text.c_str());
+  ASSERT_EQ(task.sketches.size(), 3u);
+  EXPECT_THAT(task.sketches[2].trace.ToPython(), HasSubstr("sch.compute_inline("));
+  int checked = 0;
+  for (int seed = 0; seed < PropertyRuns(12, 3); ++seed) {
+    const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, task.sketches[2].trace, seed);
+    if (!candidate.ok()) continue;
+    EXPECT_EQ(Print(candidate->func).find("\"pad\""), std::string::npos);
+    ExpectSameBits(task.func, candidate->func);
+    ++checked;
+  }
+  EXPECT_GT(checked, 0);
+  text.replace(text.find("1 <= vy and"), 11, "1 <= vc and");
+  EXPECT_EQ(TaskOf(text.c_str()).sketches.size(), 2u);
+}
+
 // A convolution of stride 2: the padded rows, or a copy where there is no padding, are laid out as their even and their
 // odd elements; 13 of them leave a gap.
 TEST(Tiles, MayReadRowsWhoseLanesAreApartByHalves) {
