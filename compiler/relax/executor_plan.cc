@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "compiler/artifact/extent_writer.h"
 #include "compiler/artifact/section_writer.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/relax/op.h"
+#include "compiler/relax/place_slices.h"
 #include "compiler/relax/plan_memory.h"
+#include "compiler/relax/slices.h"
 #include "compiler/relax/visitor.h"
 #include "support/status_macros.h"
 
@@ -34,11 +37,9 @@ class Planner {
     });
     RETURN_IF_ERROR(status);
     RETURN_IF_ERROR(AddOutputs());
+    LeaveOutCopies();
     PlaceArena();
-    for (size_t i = 0; i < plan_.values.size(); ++i) {
-      plan_.values[i].storage = storages_[storage_of_[i]].kind;
-      plan_.values[i].place = storages_[storage_of_[i]].place;
-    }
+    for (size_t i = 0; i < plan_.values.size(); ++i) PlaceInStorage(plan_.values[i], storage_of_[i]);
     return std::move(plan_);
   }
 
@@ -90,7 +91,7 @@ class Planner {
     if (tensor == nullptr || !tensor->shape)
       return InvalidArgument(fmt::format("{} has no shape; bind its symbolic extents", ToText(info)));
     RETURN_IF_ERROR(CheckExtents(info, *tensor->shape));
-    plan_.values.push_back({LATHE_STORAGE_ARENA, 0, tensor->dtype, *tensor->shape});
+    plan_.values.push_back({LATHE_STORAGE_ARENA, 0, 0, tensor->dtype, *tensor->shape});
     storage_of_.push_back(storage);
     return static_cast<uint32_t>(plan_.values.size() - 1);
   }
@@ -157,9 +158,21 @@ class Planner {
       planned.args.push_back(value);
     }
     planned.num_results = results.size();
+    AddCopy(call, planned);
     by_var_.emplace(binding.var.get(), std::move(results));
     plan_.calls.push_back(std::move(planned));
     return OkStatus();
+  }
+
+  // `planned` is about to become the last call.
+  void AddCopy(const Call& call, const PlanCall& planned) {
+    const std::vector<int64_t> joined_at = IntsAttr(call.attrs, kJoinedAtAttr);
+    const size_t number = plan_.calls.size(), result = storage_of_[planned.args.back()];
+    CopyCall join{number, result, {}};
+    for (size_t i = 0; i < joined_at.size(); ++i) join.parts.push_back({storage_of_[planned.args[i]], joined_at[i]});
+    if (!joined_at.empty()) joins_.push_back(std::move(join));
+    if (call.attrs.contains(kCutAtAttr))
+      cuts_.push_back({number, storage_of_[planned.args[0]], {{result, IntAttr(call.attrs, kCutAtAttr, 0)}}});
   }
 
   StatusOr<uint32_t> AddResult(const StructInfo& info, int now) {
@@ -194,11 +207,41 @@ class Planner {
     return OkStatus();
   }
 
+  // What lies inside of another storage keeps that one alive. Nothing is written twice, so whoever reads the whole or a
+  // part finds in it what it would have found in memory of its own.
+  void LeaveOutCopies() {
+    std::vector<LatheGraphStorage> kinds;
+    for (const Storage& storage : storages_) kinds.push_back(storage.kind);
+    SlicePlan slices = PlaceSlices(kinds, joins_, cuts_, LATHE_BUFFER_ALIGNMENT);
+    inside_ = std::move(slices.inside);
+    for (size_t i = 0; i < storages_.size(); ++i) {
+      if (!inside_[i]) continue;
+      LiveRange& whole = storages_[inside_[i]->memory].live;
+      whole.first = std::min(whole.first, storages_[i].live.first);
+      whole.last = std::max(whole.last, storages_[i].live.last);
+    }
+    std::vector<size_t>& needless = slices.needless_calls;
+    std::sort(needless.begin(), needless.end());
+    std::vector<PlanCall> kept;
+    for (size_t i = 0; i < plan_.calls.size(); ++i) {
+      if (!std::binary_search(needless.begin(), needless.end(), i)) kept.push_back(std::move(plan_.calls[i]));
+    }
+    plan_.calls = std::move(kept);
+  }
+
+  void PlaceInStorage(PlanValue& value, size_t storage) const {
+    const Slice slice = inside_[storage].value_or(Slice{storage, 0});
+    value.storage = storages_[slice.memory].kind;
+    value.place = storages_[slice.memory].place;
+    value.offset = slice.offset / value.dtype.bytes();
+  }
+
   void PlaceArena() {
     std::vector<LiveRange> ranges;
     std::vector<Storage*> placed;
-    for (Storage& storage : storages_) {
-      if (storage.kind != LATHE_STORAGE_ARENA) continue;
+    for (size_t i = 0; i < storages_.size(); ++i) {
+      Storage& storage = storages_[i];
+      if (storage.kind != LATHE_STORAGE_ARENA || inside_[i]) continue;
       ranges.push_back(storage.live);
       placed.push_back(&storage);
     }
@@ -213,6 +256,8 @@ class Planner {
   std::vector<size_t> storage_of_;  // Per value.
   std::unordered_map<const ExprNode*, std::vector<uint32_t>>
       by_var_;  // The tensors of a variable: of a tuple, several.
+  std::vector<CopyCall> joins_, cuts_;
+  std::vector<std::optional<Slice>> inside_;  // Per storage.
   int64_t num_sized_ = 0;
   std::map<std::pair<Digest, size_t>, int64_t> constants_;
 };
@@ -234,6 +279,7 @@ StatusOr<std::vector<LatheGraphValue>> Values(const ExecutorPlan& plan, ExtentWr
     row.dtype_bits = value.dtype.bits;
     row.rank = static_cast<uint8_t>(value.shape.size());
     row.dims_offset = writer.Table(dims);
+    row.offset = {value.offset, LATHE_DIM_CONSTANT, 0};
     values.push_back(row);
   }
   return values;

@@ -16,6 +16,7 @@ struct PlanValue {
   LatheGraphStorage storage = LATHE_STORAGE_ARENA;
   int64_t place =
       0;  // Number of the input, output or sized memory; bytes from the start of the constants or the arena.
+  int64_t offset = 0;  // Of element 0 from `place`, in elements: of what lies inside of another tensor.
   DataType dtype;
   PrimShape shape;  // Over the plan's symbols.
 
@@ -47,7 +48,8 @@ struct ExecutorPlan {
 
 // Extents are numbers, or expressions over variables that are extents of inputs: what has such a shape gets memory of
 // its own, sized by each run; everything else shares one arena. Reshapes cost nothing: they are values on the same
-// memory. A result that a kernel makes is written straight into the caller's memory.
+// memory. Nor do concatenations and slices of which place_slices.h finds that they need no copy: they are no calls of
+// the plan. A result that a kernel makes is written straight into the caller's memory.
 StatusOr<ExecutorPlan> MakeExecutorPlan(const IRModule& module);
 
 // Fails for extents that the format cannot say (docs/formats/graph.md).

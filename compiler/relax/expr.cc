@@ -52,8 +52,9 @@ Expr MakeTupleGetItem(const Expr& tuple, int64_t index) {
   return Expr::Make(info->fields[index], TupleGetItem{tuple, index});
 }
 
-Expr MakeCallTir(const std::string& prim_func, std::vector<Expr> args, StructInfo out) {
-  return Expr::Make(std::move(out), Call{&CallTirOp(), {MakeGlobalVar(prim_func), MakeTuple(std::move(args))}, {}});
+Expr MakeCallTir(const std::string& prim_func, std::vector<Expr> args, StructInfo out, AttrMap attrs) {
+  return Expr::Make(std::move(out),
+                    Call{&CallTirOp(), {MakeGlobalVar(prim_func), MakeTuple(std::move(args))}, std::move(attrs)});
 }
 
 bool IsVar(const Expr& e) { return e.As<VarName>() != nullptr; }

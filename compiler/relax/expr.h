@@ -138,7 +138,7 @@ Expr MakeShape(const std::vector<int64_t>& values);
 Expr MakeTuple(std::vector<Expr> fields);
 Expr MakeGlobalVar(std::string name);
 Expr MakeTupleGetItem(const Expr& tuple, int64_t index);  // CHECKs that the tuple has it.
-Expr MakeCallTir(const std::string& prim_func, std::vector<Expr> args, StructInfo out);
+Expr MakeCallTir(const std::string& prim_func, std::vector<Expr> args, StructInfo out, AttrMap attrs = {});
 
 bool IsVar(const Expr& e);
 const TensorData* AsConstant(const Expr& e);  // nullptr if it is none.

@@ -4,9 +4,9 @@
 
 #include "compiler/ir/visitor.h"
 #include "compiler/ir/workload_facts.h"
-#include "compiler/relax/op.h"
-#include "compiler/relax/visitor.h"
+#include "compiler/relax/executor_plan.h"
 #include "compiler/script/canonical.h"
+#include "support/status_macros.h"
 
 namespace lathe::relax {
 namespace {
@@ -51,30 +51,21 @@ double CountAnchorFlops(const PrimFunc& func) {
 }
 
 StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module) {
-  const Function* main = module.FindFunction(kMainFunction);
-  if (main == nullptr) return InvalidArgument("extract tasks: no function \"main\"; import a model first");
+  ASSIGN_OR_RETURN(const ExecutorPlan plan, MakeExecutorPlan(module));
   std::vector<ExtractedTask> tasks;
   std::map<Digest, size_t> by_workload;
   std::map<std::string, size_t> by_name;
-  Status status;
-  VisitBindings(*main, [&](const Binding& binding) {
-    const Call* call = binding.value.As<Call>();
-    if (call == nullptr || call->op != &CallTirOp()) return;
-    const std::string& name = call->args[0].As<GlobalVar>()->name;
-    auto known = by_name.find(name);
+  for (const PlanCall& call : plan.calls) {
+    auto known = by_name.find(call.kernel);
     if (known == by_name.end()) {
-      const PrimFunc* func = module.Find(name);
-      if (func == nullptr) {
-        status = InternalError("extract tasks: call_tir of no PrimFunc \"" + name + "\"");
-        return;
-      }
+      const PrimFunc* func = module.Find(call.kernel);
+      if (func == nullptr) return InternalError("extract tasks: a call of no PrimFunc \"" + call.kernel + "\"");
       const auto [row, is_new] = by_workload.emplace(WorkloadDigest(*func), tasks.size());
-      if (is_new) tasks.push_back({name, row->first, *func, 0, FactsOf(*func).flops, CountAnchorFlops(*func)});
-      known = by_name.emplace(name, row->second).first;
+      if (is_new) tasks.push_back({call.kernel, row->first, *func, 0, FactsOf(*func).flops, CountAnchorFlops(*func)});
+      known = by_name.emplace(call.kernel, row->second).first;
     }
     ++tasks[known->second].weight;
-  });
-  if (!status.ok()) return status;
+  }
   return tasks;
 }
 

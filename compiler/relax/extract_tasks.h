@@ -20,7 +20,8 @@ struct ExtractedTask {
   bool is_anchored() const { return anchor_flops > 0; }
 };
 
-// The tasks of `main` after OptimizeForTuning, in order of first call. PrimFuncs of one workload are one task.
+// The tasks of `main` after OptimizeForTuning: what its executor plan calls, in order of first call. PrimFuncs of one
+// workload are one task.
 StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module);
 
 // The operations of contractions in one call. Symbolic extents count as 1.

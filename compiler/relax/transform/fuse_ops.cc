@@ -4,8 +4,10 @@
 #include <numeric>
 
 #include "compiler/relax/op.h"
+#include "compiler/relax/slices.h"
 #include "compiler/relax/transform/annotate_tir_op_pattern.h"
 #include "compiler/relax/visitor.h"
+#include "runtime/kernel_abi.h"
 #include "support/status_macros.h"
 
 namespace lathe::relax {
@@ -51,7 +53,7 @@ class Grouping {
     const Call* call = binding.value.As<Call>();
     if (call != nullptr && call->op == &CallTirOp()) {
       node.func = module.Find(call->args[0].As<GlobalVar>()->name);
-      if (node.func != nullptr) node.pattern = OpPatternOf(*node.func);
+      if (node.func != nullptr && !IsMadeInPlace(*call)) node.pattern = OpPatternOf(*node.func);
     }
     VisitVars(binding.value, [&](const Var& var) {
       const auto found = position_.find(var.get());
@@ -59,6 +61,31 @@ class Grouping {
     });
     position_.emplace(binding.var.get(), nodes_.size());
     nodes_.push_back(node);
+  }
+
+  // `e`, or what it is a view of, if a kernel makes it, else null.
+  const ExprNode* MadeByKernel(Expr e) const {
+    for (auto found = position_.find(e.get()); found != position_.end(); found = position_.find(e.get())) {
+      const Node& node = nodes_[found->second];
+      if (node.func != nullptr) return e.get();
+      const Call* call = node.binding->value.As<Call>();
+      if (call == nullptr || !IsView(*call)) break;
+      e = call->args[0];
+    }
+    return nullptr;
+  }
+
+  // A concatenation of results of kernels, each of which can be written to where it belongs, will be no kernel. Fused
+  // with a producer or a consumer it would copy the others.
+  bool IsMadeInPlace(const Call& call_tir) const {
+    const std::vector<int64_t> joined_at = IntsAttr(call_tir.attrs, kJoinedAtAttr);
+    std::unordered_set<const ExprNode*> makers;
+    for (const Expr& arg : call_tir.args[1].As<TupleExpr>()->fields) {
+      const ExprNode* maker = MadeByKernel(arg);
+      if (maker == nullptr || !makers.insert(maker).second) return false;
+    }
+    return !joined_at.empty() && std::all_of(joined_at.begin(), joined_at.end(),
+                                             [](int64_t offset) { return offset % LATHE_BUFFER_ALIGNMENT == 0; });
   }
 
   size_t Find(size_t i) {

@@ -4,7 +4,8 @@
 // A contraction (conv2d, dense, matmul) takes in what follows element by element as long as each step has no other
 // consumer and the result keeps its shape: bias, residual add, relu, clip. An add of two such chains goes to the deeper
 // one, so in a residual block to the last convolution of the main branch. What is left of elementwise, broadcast and
-// injective operators is grouped along single-consumer edges. After AnnotateTIROpPattern.
+// injective operators is grouped along single-consumer edges; not so a concatenation that its producers can write into
+// (slices.h). After AnnotateTIROpPattern.
 #pragma once
 
 #include "compiler/relax/module.h"

@@ -95,7 +95,7 @@ StatusOr<IRModule> FuseTIR(IRModule module) {
       const PrimFunc* func = module.Find(call->args[0].As<GlobalVar>()->name);
       if (func == nullptr) return InternalError("FuseTIR: call_tir of an unknown function");
       const std::vector<Expr>& args = call->args[1].As<TupleExpr>()->fields;
-      return MakeCallTir(table.Add(WithConstants(*func, args)), args, value.struct_info());
+      return MakeCallTir(table.Add(WithConstants(*func, args)), args, value.struct_info(), call->attrs);
     }
     const Function* group = call->op == nullptr ? module.FindFunction(call->args[0].As<GlobalVar>()->name) : nullptr;
     if (group == nullptr || !group->attrs.contains(kPrimitiveAttr)) return value;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/relax/op.h"
+#include "compiler/relax/slices.h"
 #include "compiler/relax/visitor.h"
 #include "support/status_macros.h"
 
@@ -20,7 +21,8 @@ StatusOr<IRModule> LegalizeOps(IRModule module) {
                                        original.var.name(), call->op->name));
     }
     ASSIGN_OR_RETURN(PrimFunc func, call->op->legalize(*call, value.struct_info()));
-    return MakeCallTir(table.Add(std::move(func)), KernelArgs(*call), value.struct_info());
+    return MakeCallTir(table.Add(std::move(func)), KernelArgs(*call), value.struct_info(),
+                       SliceAttrs(*call, value.struct_info()));
   };
   for (Function& func : module.functions) {
     ASSIGN_OR_RETURN(func, RewriteBindings(func, rewrite));

@@ -218,6 +218,69 @@ TEST(MakeExecutorPlan, TurnsReshapesIntoViewsAndWritesResultsInPlace) {
   EXPECT_EQ(plan->arena_bytes, 64);
 }
 
+// SqueezeNet's fire module.
+IRModule FireModule(const StructInfo& input) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", input);
+  const auto expand = [&](uint64_t seed) {
+    const Var conv = *builder.EmitCall("nn.conv2d", {x, Weights({16, 4, 1, 1}, seed)});
+    return *builder.EmitCall("nn.relu", {conv});
+  };
+  const Var joined = *builder.EmitCall("concat", {MakeTuple({expand(1), expand(2)})}, {{"axis", 1}});
+  const Var pooled = *builder.EmitCall("nn.relu", {joined});
+  StatusOr<IRModule> module = OptimizeForTuning(ModuleOf(builder.Finish("main", MakeTuple({pooled, joined}))), 16);
+  EXPECT_TRUE(module.ok()) << module.status().ToString();
+  return *std::move(module);
+}
+
+TEST(MakeExecutorPlan, LetsProducersWriteTheirPartOfAConcatenation) {
+  const IRModule module = FireModule(F32({1, 4, 2, 2}));
+  const StatusOr<ExecutorPlan> plan = MakeExecutorPlan(module);
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  ASSERT_EQ(plan->calls.size(), 3u);
+  const PlanValue &first = plan->values[plan->calls[0].args.back()], &second = plan->values[plan->calls[1].args.back()],
+                  &joined = plan->values[plan->calls[2].args.front()];
+  for (const PlanValue* value : {&first, &second, &joined}) {
+    EXPECT_EQ(value->storage, LATHE_STORAGE_OUTPUT);
+    EXPECT_EQ(value->place, 1);
+  }
+  EXPECT_EQ(first.offset, 0);
+  EXPECT_EQ(second.offset, 64);
+  EXPECT_EQ(joined.offset, 0);
+  EXPECT_EQ(plan->outputs[1].value, plan->calls[2].args.front());
+  const StatusOr<std::vector<ExtractedTask>> tasks = ExtractTasks(module);
+  ASSERT_TRUE(tasks.ok());
+  EXPECT_THAT(*tasks, ElementsAre(testing::Field(&ExtractedTask::name, "fused_conv2d_relu"),
+                                  testing::Field(&ExtractedTask::name, "relu")));
+}
+
+TEST(MakeExecutorPlan, CopiesConcatenationsOfABatch) {
+  const StatusOr<ExecutorPlan> plan = MakeExecutorPlan(FireModule(F32({2, 4, 2, 2})));
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  EXPECT_EQ(plan->calls.size(), 4u);
+}
+
+// The pieces of a concatenation live as long as any of them or the whole: `early` must outlast what lies between.
+TEST(MakeExecutorPlan, KeepsAWholeFromItsFirstPartOn) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({1, 16}));
+  const Var early = *builder.EmitCall("nn.softmax", {x}), other = *builder.EmitCall("nn.softmax", {early});
+  const Var late = *builder.EmitCall("nn.softmax", {other});
+  const Var joined = *builder.EmitCall("concat", {MakeTuple({early, late})}, {{"axis", 1}});
+  const StatusOr<IRModule> module =
+      OptimizeForTuning(ModuleOf(builder.Finish("main", *builder.EmitCall("nn.softmax", {joined}))), 16);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const StatusOr<ExecutorPlan> plan = MakeExecutorPlan(*module);
+  ASSERT_TRUE(plan.ok()) << plan.status().ToString();
+  ASSERT_EQ(plan->calls.size(), 4u);
+  EXPECT_EQ(plan->arena_bytes, 128 + 64);
+}
+
+TEST(FuseOps, LeavesAConcatenationThatIsMadeInPlaceAlone) {
+  EXPECT_THAT(Calls(FireModule(F32({1, 4, 2, 2}))),
+              ElementsAre("fused_conv2d_relu", "fused_conv2d_relu", "concatenate", "relu"));
+}
+
 // y of (n,) is kept in memory that each run sizes, the result of (n * 2,) is the caller's.
 TEST(MakeExecutorPlan, GivesWhatASymbolSizesMemoryOfItsOwn) {
   BlockBuilder builder;

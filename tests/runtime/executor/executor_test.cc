@@ -14,6 +14,7 @@
 #include "deploy/demo/resnet18.h"
 #include "support/random.h"
 #include "tests/compiler/import/onnx/run_network.h"
+#include "tests/compiler/import/onnx/slice_network.h"
 #include "tests/reference/compare.h"
 #include "tests/reference/evaluate.h"
 
@@ -121,6 +122,33 @@ TEST(Executor, RunsTheNetworkOfAnEarlierRelease) {
   EXPECT_EQ(reference::Compare("logits", reference::Tensor::Floats({1, 1000}, values), (*expected)[0], {1e-3, 1e-4})
                 .message(),
             "");
+}
+
+// Slices of arena, inputs and outputs by machine code.
+TEST(Executor, RunsConcatenationsThatCopyNothing) {
+  constexpr uint64_t kSeed = 77;
+  for (uint64_t round = 0; round < 6; ++round) {
+    Random random(Random::Mix(kSeed + round));
+    const onnx::ModelProto model = RandomSliceNetwork(random);
+    SCOPED_TRACE("seed " + std::to_string(kSeed) + " round " + std::to_string(round));
+    const Compiled compiled = CompileOrDie(model);
+    const std::string path = WriteArtifact(
+        "slices.so", {{".lathe.graph", compiled.graph}, {".lathe.const", compiled.constants}}, compiled.kernels);
+    RuntimeResult<Executor> executor = Executor::Load(path, Pool());
+    ASSERT_TRUE(executor.ok()) << executor.error().message;
+    const NDArray image = *NDArray::Create(kFloat32, *executor->inputs()[0].ConstantShape());
+    for (float& pixel : image.as<float>()) pixel = static_cast<float>(random.Unit() - 0.5);
+    const std::vector<double> pixels(image.as<float>().begin(), image.as<float>().end());
+    const auto expected = reference::Evaluate(model, {reference::Tensor::Floats(image.shape(), pixels)});
+    const auto actual = executor->Run(std::vector<TensorView>{image.view()});
+    ASSERT_TRUE(expected.ok() && actual.ok());
+    std::vector<reference::Tensor> outputs;
+    for (const NDArray& output : *actual) {
+      const std::vector<double> values(output.as<float>().begin(), output.as<float>().end());
+      outputs.push_back(reference::Tensor::Floats(output.shape(), values));
+    }
+    EXPECT_EQ(reference::CompareAll(outputs, *expected, {1e-4, 1e-5}).message(), "");
+  }
 }
 
 TEST(Executor, ReadsUnalignedInputs) {

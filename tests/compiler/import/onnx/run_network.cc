@@ -67,7 +67,9 @@ class Memory {
     return static_cast<size_t>(relax::ElementCount(value.constant_shape()).value() * value.dtype.bytes());
   }
 
-  std::byte* Address(const relax::PlanValue& value) {
+  std::byte* Address(const relax::PlanValue& value) { return BaseOf(value) + value.offset * value.dtype.bytes(); }
+
+  std::byte* BaseOf(const relax::PlanValue& value) {
     switch (value.storage) {
       case LATHE_STORAGE_INPUT:
         return inputs_[value.place].data.data();
