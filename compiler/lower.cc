@@ -30,6 +30,7 @@
 #include "compiler/transform/inline_private_functions.h"
 #include "compiler/transform/instrument_bound_checkers.h"
 #include "compiler/transform/instrument_profile_intrinsics.h"
+#include "compiler/transform/legalize_math.h"
 #include "compiler/transform/lift_thread_binding.h"
 #include "compiler/transform/loop_partition.h"
 #include "compiler/transform/lower_cross_thread_reduction.h"
@@ -190,6 +191,7 @@ const LowerPass kCpuPasses[] = {
     {"unroll_loop", UnrollLoop},
     {"simplify_copies", SimplifyLoops},
     {"remove_no_op", RemoveNoOp},
+    {"legalize_math", LegalizeMath},
     {"unique_names", UniqueNames},
 };
 

@@ -1,6 +1,8 @@
 // Compiles expressions other than arithmetic and calls.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "compiler/interpreter/code.h"
 #include "compiler/ir/integer.h"
 #include "compiler/ir/plain_call.h"
@@ -258,6 +260,15 @@ StatusOr<AccessCode> CompileAccess(const Buffer& buffer, const std::vector<Expr>
 
 namespace {
 
+// Whether one lane of the operation may need other lanes of its operands.
+bool MixesLanes(const Expr& e) {
+  const auto has_other_lanes = [&](const Expr& arg) { return arg.dtype().lanes != e.dtype().lanes; };
+  if (const Broadcast* broadcast = e.As<Broadcast>()) return !broadcast->value.dtype().is_scalar();
+  if (const BufferLoad* load = e.As<BufferLoad>()) return !load->buffer->dtype.is_scalar();
+  if (const Call* call = e.As<Call>()) return std::any_of(call->args.begin(), call->args.end(), has_other_lanes);
+  return e.As<Shuffle>() != nullptr;
+}
+
 class LetValueCode : public ExprCode {
  public:
   LetValueCode(int slot, int lanes, ExprCodePtr value, ExprCodePtr body)
@@ -272,13 +283,33 @@ class LetValueCode : public ExprCode {
   ExprCodePtr value_, body_;
 };
 
+// A vector of which each lane of the body takes its own: the others are not evaluated, or those of lets within lets
+// would be again and again.
+class LetLaneCode : public ExprCode {
+ public:
+  LetLaneCode(int slot, ExprCodePtr value, ExprCodePtr body)
+      : slot_(slot), value_(std::move(value)), body_(std::move(body)) {}
+  Value Eval(Machine& machine, int lane) const override {
+    machine.registers[slot_ + lane] = value_->Eval(machine, lane);
+    return body_->Eval(machine, lane);
+  }
+
+ private:
+  int slot_;
+  ExprCodePtr value_, body_;
+};
+
 StatusOr<ExprCodePtr> CompileLetValue(const Let& let, Scope& scope) {
   ASSIGN_OR_RETURN(ExprCodePtr value, CompileExpr(let.value, scope));
   const int slot = scope.DefineVar(let.var);
   scope.BeginLater();
   ASSIGN_OR_RETURN(ExprCodePtr body, CompileExpr(let.body, scope));
   scope.EndLater();
-  return ExprCodePtr(new LetValueCode(slot, let.var.dtype().lanes, std::move(value), std::move(body)));
+  const int lanes = let.var.dtype().lanes;
+  bool mixes = lanes == 1 || lanes != let.body.dtype().lanes;
+  PostOrderVisit(let.body, [&](const Expr& part) { mixes = mixes || MixesLanes(part); });
+  if (!mixes) return ExprCodePtr(new LetLaneCode(slot, std::move(value), std::move(body)));
+  return ExprCodePtr(new LetValueCode(slot, lanes, std::move(value), std::move(body)));
 }
 
 class ShuffleCode : public ExprCode {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/codegen/llvm/kernel_signature.h"
-#include "compiler/codegen/llvm/vector_math.h"
+#include "compiler/codegen/llvm/machine_math.h"
 #include "compiler/ir/dot_call.h"
 #include "compiler/ir/stmt.h"
 #include "compiler/target/target.h"
@@ -192,7 +192,7 @@ class KernelEmitter {
   // CPUs.)
   const bool has_masked_loads_, has_masked_stores_;
   Builder b_;
-  VectorMath math_;
+  MachineMath math_;
   Status error_;
   int depth_ = 0;
 

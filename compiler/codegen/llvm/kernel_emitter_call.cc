@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
 #include "compiler/ir/plain_call.h"
@@ -114,36 +113,16 @@ Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, Dat
   std::vector<Value*> args;
   for (const Expr& arg : call.args) args.push_back(EmitExpr(arg));
   if (!error_.ok()) return Poison(dtype);
-  using Unary = Value* (VectorMath::*)(Value*);
+  using Unary = Value* (MachineMath::*)(Value*);
   static constexpr std::pair<std::string_view, Unary> kUnary[] = {
-      {"abs", &VectorMath::Abs},         {"acos", &VectorMath::Acos},
-      {"acosh", &VectorMath::Acosh},     {"asin", &VectorMath::Asin},
-      {"asinh", &VectorMath::Asinh},     {"atan", &VectorMath::Atan},
-      {"atanh", &VectorMath::Atanh},     {"ceil", &VectorMath::Ceil},
-      {"cos", &VectorMath::Cos},         {"cosh", &VectorMath::Cosh},
-      {"erf", &VectorMath::Erf},         {"exp", &VectorMath::Exp},
-      {"exp10", &VectorMath::Exp10},     {"exp2", &VectorMath::Exp2},
-      {"floor", &VectorMath::Floor},     {"log", &VectorMath::Log},
-      {"log10", &VectorMath::Log10},     {"log1p", &VectorMath::Log1p},
-      {"log2", &VectorMath::Log2},       {"nearbyint", &VectorMath::NearbyInt},
-      {"round", &VectorMath::Round},     {"rsqrt", &VectorMath::Rsqrt},
-      {"sigmoid", &VectorMath::Sigmoid}, {"sin", &VectorMath::Sin},
-      {"sinh", &VectorMath::Sinh},       {"sqrt", &VectorMath::Sqrt},
-      {"tan", &VectorMath::Tan},         {"tanh", &VectorMath::Tanh},
-      {"trunc", &VectorMath::Trunc},
+      {"abs", &MachineMath::Abs},   {"ceil", &MachineMath::Ceil},           {"floor", &MachineMath::Floor},
+      {"sqrt", &MachineMath::Sqrt}, {"nearbyint", &MachineMath::NearbyInt}, {"trunc", &MachineMath::Trunc},
   };
   for (const auto& [known, method] : kUnary) {
     if (known == name) return RoundTo16Bits((math_.*method)(args[0]), dtype);
   }
-  using Other = Value* (VectorMath::*)(Value*, Value*);
-  static constexpr std::pair<std::string_view, Other> kBinary[] = {
-      {"atan2", &VectorMath::Atan2}, {"copysign", &VectorMath::CopySign}, {"hypot", &VectorMath::Hypot}};
-  for (const auto& [known, method] : kBinary) {
-    if (known == name) return RoundTo16Bits((math_.*method)(args[0], args[1]), dtype);
-  }
+  if (name == "copysign") return RoundTo16Bits(math_.CopySign(args[0], args[1]), dtype);
   if (name == "fmod") return RoundTo16Bits(b_.CreateFRem(args[0], args[1]), dtype);
-  if (name == "nextafter" && dtype.bits >= 32) return math_.NextAfter(args[0], args[1]);
-  if (name == "ldexp") return RoundTo16Bits(math_.Ldexp(args[0], args[1]), dtype);
   if (name == "isnan") return b_.CreateFCmpUNO(args[0], args[0]);
   if (name == "isinf" || name == "isfinite") {
     Value* infinity = llvm::ConstantFP::getInfinity(args[0]->getType());
@@ -160,15 +139,6 @@ Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, Dat
     return llvm::ConstantFP::get(ValueType(dtype), sign * largest);
   }
   if (name == "fma") return RoundTo16Bits(math_.Fma(args[0], args[1], args[2]), dtype);
-  if (name == "pow") {
-    const Expr& exponent = call.args[1].As<Broadcast>() != nullptr ? call.args[1].As<Broadcast>()->value : call.args[1];
-    const auto* constant = exponent.As<FloatImm>();
-    if (constant != nullptr && constant->value == 0.5) return RoundTo16Bits(math_.Sqrt(args[0]), dtype);
-    if (constant != nullptr && std::abs(constant->value) <= 32 && std::trunc(constant->value) == constant->value) {
-      return RoundTo16Bits(math_.PowInt(args[0], static_cast<int64_t>(constant->value)), dtype);
-    }
-    return RoundTo16Bits(math_.Pow(args[0], args[1]), dtype);
-  }
   Fail(fmt::format("T.{} of {} has no code for a CPU", name, dtype.ToString()));
   return Poison(dtype);
 }

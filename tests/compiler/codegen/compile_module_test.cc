@@ -780,6 +780,26 @@ INSTANTIATE_TEST_SUITE_P(
                                                      {MakeBinary(BinaryOp::kFloorDiv, i, 0)})));
                 },
                 "division by zero in an index"},
+        BadFunc{"ExpOfIntegers", [] { return Func({}, Evaluate{MakeCall(DataType::Int(32), "exp", {Expr(1)})}); },
+                "T.exp of int32 has no code for a CPU; cast its argument to a float"},
+        BadFunc{"PowerOfTwoTypes",
+                [] {
+                  const Expr x = FloatConst(DataType::Float(32), 1), y = FloatConst(DataType::Float(64), 2);
+                  return Func({}, Evaluate{MakeCall(x.dtype(), "pow", {x, y})});
+                },
+                "T.pow of two types; cast one"},
+        BadFunc{"LdexpByAFloat",
+                [] {
+                  const Expr x = FloatConst(DataType::Float(32), 1);
+                  return Func({}, Evaluate{MakeCall(x.dtype(), "ldexp", {x, x})});
+                },
+                "T.ldexp takes an exponent of integers; cast it"},
+        BadFunc{"MathThatIsNotLowered",
+                [] {
+                  const Expr x = FloatConst(DataType::Float(32), 1);
+                  return Func({}, Evaluate{MakeCall(x.dtype(), "exp", {x})});
+                },
+                "T.exp of float32 has no code for a CPU"},
         BadFunc{"Deep",
                 [] {
                   Stmt body = Evaluate{0};

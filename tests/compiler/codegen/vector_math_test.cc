@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "compiler/transform/legalize_math.h"
 #include "support/random.h"
 #include "tests/compiler/codegen/loaded_kernels.h"
 
@@ -18,6 +19,11 @@ struct MathCase {
   double low, high;
   double float_ulps, double_error;  // Largest allowed: ulp for float32, relative for float64.
 };
+
+StatusOr<LoadedKernels> MakeKernels(const PrimFunc& func, const Target& target) {
+  const PrimFunc legal = LegalizeMath(func);
+  return LoadedKernels::Make({&legal, 1}, target);
+}
 
 PrimFunc MapFunc(const char* op, DataType dtype, bool is_vector) {
   const Buffer a = MakeBuffer("A", {kCount}, dtype), b = MakeBuffer("B", {kCount}, dtype);
@@ -36,7 +42,7 @@ template <typename T>
 double LargestError(const MathCase& c, const char* target, bool is_vector) {
   const PrimFunc func =
       MapFunc(c.name, std::is_same_v<T, float> ? DataType::Float(32) : DataType::Float(64), is_vector);
-  const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse(target));
+  const StatusOr<LoadedKernels> kernels = MakeKernels(func, *Target::Parse(target));
   if (!kernels.ok()) {
     ADD_FAILURE() << kernels.status().ToString();
     return 0;
@@ -120,7 +126,7 @@ TEST_P(EndsTest, HandlesInfinitiesAndNan) {
   Var i("i");
   const Stmt map = MakeStore(b, MakeCall(DataType::Float(32), GetParam().name, {Load(a, {i})}), {i});
   const PrimFunc func = MakePrimFunc("map", {a, b}, MakeFor(i, kValueCount, map));
-  const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
+  const StatusOr<LoadedKernels> kernels = MakeKernels(func, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
   AlignedArray<float> x(kValueCount), y(kValueCount);
   std::copy(std::begin(kValues), std::end(kValues), x.begin());
@@ -158,7 +164,7 @@ TEST_P(PairTest, IsAsInC) {
   Var i("i");
   const Expr call = MakeCall(DataType::Float(32), GetParam().name, {Load(a, {i}), Load(b, {i})});
   const PrimFunc func = MakePrimFunc("map", {a, b, c}, MakeFor(i, kPairs, MakeStore(c, call, {i})));
-  const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
+  const StatusOr<LoadedKernels> kernels = MakeKernels(func, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok()) << kernels.status().ToString();
   AlignedArray<float> x(kPairs), y(kPairs), z(kPairs);
   for (int k = 0; k < kPairs; ++k) x[k] = kValues[k / kSide], y[k] = kValues[k % kSide];
@@ -185,7 +191,7 @@ TEST(VectorMathTest, RaisesDoublesToPowers) {
   const PrimFunc func = MakePrimFunc(
       "map", {a, b, c},
       MakeFor(i, kCount, MakeStore(c, MakeCall(DataType::Float(64), "pow", {Load(a, {i}), Load(b, {i})}), {i})));
-  const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
+  const StatusOr<LoadedKernels> kernels = MakeKernels(func, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
   AlignedArray<double> x(kCount), y(kCount), z(kCount);
   Random random(5);
@@ -209,7 +215,7 @@ TEST(VectorMathTest, RaisesToPowers) {
                MakeStore(out, power(FloatConst(DataType::Float(32), -2)), {1}),
                MakeStore(out, power(FloatConst(DataType::Float(32), 0.5)), {2}),
                MakeStore(out, power(FloatConst(DataType::Float(32), 0)), {3}), MakeStore(out, power(y), {4})}));
-  const StatusOr<LoadedKernels> kernels = LoadedKernels::Make({&func, 1}, *Target::Parse("auto"));
+  const StatusOr<LoadedKernels> kernels = MakeKernels(func, *Target::Parse("auto"));
   ASSERT_TRUE(kernels.ok());
   for (const auto& [base, exponent] : std::vector<std::pair<float, float>>{
            {1.7f, 3.3f}, {12, -1.25f}, {0.01f, 7}, {-2, 3}, {-2, 4}, {0, 2}, {2, 0}, {1e-20f, 1.5f}}) {

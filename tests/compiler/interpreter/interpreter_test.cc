@@ -332,6 +332,21 @@ TEST(Interpreter, EvaluatesLetsAndShufflesAsValues) {
   EXPECT_THAT(*Evaluate1(Expr::Make(kI32, Shuffle{{I(7), ramp}, {Expr(3)}})), ElementsAre(12));
 }
 
+// Else lets within lets would take 16 times as long for each that is around.
+TEST(Interpreter, EvaluatesLetsOfLanesLaneByLane) {
+  const DataType lanes = DataType::Int(32, 16);
+  Expr value = Expr::Make(lanes, Ramp{1, 1, 16});
+  for (int i = 0; i < 12; ++i) {
+    const Var x("x", lanes);
+    value = Expr::Make(lanes, Let{value, x, x + x});
+  }
+  EXPECT_THAT(*Evaluate1(value), testing::Contains(16 << 12));
+  const Var x("x", lanes);  // Each lane needs all of them.
+  const Expr sum = Expr::Make(lanes, Broadcast{MakeCall(kI32, "vector_reduce_add", {x}), 16});
+  EXPECT_THAT(*Evaluate1(Expr::Make(lanes, Let{Expr::Make(lanes, Ramp{1, 1, 16}), x, x + sum})),
+              testing::Contains(16 + 136));
+}
+
 TEST(Interpreter, ReadsConstantMemoryAndRunsLaunchedThreads) {
   const Buffer out = MakeBuffer("out", {4}, kI32);
   const Var data("table", MakePointerType(kI32)), tx("tx");

@@ -1,0 +1,34 @@
+// Operations on floats that most machines have as one instruction, and what they are elsewhere; no libm is called. All
+// other functions are arithmetic by now (compiler/transform/legalize_math.h).
+#pragma once
+
+#include "llvm/IR/IRBuilder.h"
+
+namespace lathe {
+
+using Builder = llvm::IRBuilder<>;
+
+// Writes code at the builder's insertion point. Arguments and results are float or double, or vectors of them.
+class MachineMath {
+ public:
+  struct Abilities {
+    bool has_fma = false;
+    bool has_rounding = false;  // Instructions for floor, ceil, trunc, nearbyint.
+  };
+  MachineMath(Builder& builder, Abilities abilities) : b_(builder), abilities_(abilities) {}
+
+  llvm::Value* Abs(llvm::Value* x);
+  llvm::Value* Sqrt(llvm::Value* x);
+  llvm::Value* CopySign(llvm::Value* magnitude, llvm::Value* sign);
+  llvm::Value* Fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  llvm::Value* Floor(llvm::Value* x);
+  llvm::Value* Ceil(llvm::Value* x);
+  llvm::Value* Trunc(llvm::Value* x);
+  llvm::Value* NearbyInt(llvm::Value* x);  // Halves to even.
+
+ private:
+  Builder& b_;
+  const Abilities abilities_;
+};
+
+}  // namespace lathe

@@ -1,0 +1,20 @@
+# A sigmoid of lanes is arithmetic of lanes; what is used twice is a let. What machines have stays.
+# pass: legalize_math
+from tvm.script import tir as T
+
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(4):
+        B[T.Ramp(i * 16, 1, 16)] = T.sqrt(T.sigmoid(A[T.Ramp(i * 16, 1, 16)]))
+# expected:
+@T.prim_func
+def main(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(4):
+        clamped = T.float32x16()
+        shifted = T.float32x16()
+        n = T.float32x16()
+        exponent = T.int32x16()
+        r = T.float32x16()
+        fraction = T.float32x16()
+        half = T.int32x16()
+        B[T.Ramp(i * 16, 1, 16)] = T.sqrt(T.Let(T.Let(T.Let(T.Let(T.Let(T.Let(T.Let(T.Broadcast(T.float32(1.0), 16) / (T.Broadcast(T.float32(1.0), 16) + fraction * T.reinterpret("float32x16", T.shift_left(half + T.Broadcast(127, 16), T.Broadcast(23, 16))) * T.reinterpret("float32x16", T.shift_left(exponent - half + T.Broadcast(127, 16), T.Broadcast(23, 16)))), where={half: T.shift_right(exponent, T.Broadcast(1, 16))}), where={fraction: r * r * (((((T.Broadcast(T.float32(0.000198756915), 16) * r + T.Broadcast(T.float32(0.0013981999507), 16)) * r + T.Broadcast(T.float32(0.0083334519073), 16)) * r + T.Broadcast(T.float32(0.041665795894), 16)) * r + T.Broadcast(T.float32(0.16666665459), 16)) * r + T.Broadcast(T.float32(0.50000001201), 16)) + (r + T.Broadcast(T.float32(1.0), 16))}), where={r: n * T.Broadcast(T.float32(0.00021219444), 16) + (n * T.Broadcast(T.float32(-0.693359375), 16) + clamped)}), where={exponent: T.reinterpret("int32x16", shifted) - T.Broadcast(1262485504, 16)}), where={n: shifted - T.Broadcast(T.float32(12582912.0), 16)}), where={shifted: clamped * T.Broadcast(T.float32(1.4426950408889634), 16) + T.Broadcast(T.float32(12582912.0), 16)}), where={clamped: T.min(T.max(T.Broadcast(T.float32(-0.0), 16) - A[T.Ramp(i * 16, 1, 16)], T.Broadcast(T.float32(-105.0), 16)), T.Broadcast(T.float32(89.5), 16))}))
