@@ -408,8 +408,14 @@ ExprCodePtr CompileFloatCall(std::string_view name, DataType type, FloatRounding
   if (name == "hypot") return binary(HypotF{});
   if (name == "infinity")
     return MakeLambda([](Machine&, int) { return Value{.f = std::numeric_limits<double>::infinity()}; });
-  if (name != "fma") return nullptr;
+  if (name != "fma" && name != "fmuladd") return nullptr;
   std::shared_ptr<const ExprCode> a(std::move(args[0])), b(std::move(args[1])), c(std::move(args[2]));
+  if (name == "fmuladd") {
+    return MakeLambda([=](Machine& machine, int lane) {
+      return Value{
+          .f = rounding(rounding(a->Eval(machine, lane).f * b->Eval(machine, lane).f) + c->Eval(machine, lane).f)};
+    });
+  }
   const bool is_float32 =
       type.bits == 32 && rounding(1.0 + 1e-12) == 1.0;  // float32 with its own rounding: fma must round once.
   return MakeLambda([=](Machine& machine, int lane) {

@@ -53,6 +53,7 @@ constexpr Op kOps[] = {
     {"floor", 1, true},
     {"fma", 3, true},
     {"fmod", 2, true},
+    {"fmuladd", 3, true},
     {"get_active_lane_mask", 2, true, OpResult::kNamed},
     {"hypot", 2, true},
     {"if_then_else", 3, true},

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 
@@ -25,6 +26,13 @@ Expr operator*(const Expr& a, double b) { return a * Number(a, b); }
 Expr operator*(double a, const Expr& b) { return Number(b, a) * b; }
 Expr operator/(double a, const Expr& b) { return Number(b, a) / b; }
 Expr Negative(const Expr& x) { return -0.0 - x; }
+
+// a * b + c.
+Expr MulAdd(const Expr& a, const Expr& b, const Expr& c) { return MakeCall(a.dtype(), "fmuladd", {a, b, c}); }
+Expr MulAdd(const Expr& a, const Expr& b, double c) { return MulAdd(a, b, Number(a, c)); }
+Expr MulAdd(const Expr& a, double b, const Expr& c) { return MulAdd(a, Number(a, b), c); }
+Expr MulAdd(const Expr& a, double b, double c) { return MulAdd(a, Number(a, b), Number(a, c)); }
+Expr MulAdd(double a, const Expr& b, double c) { return MulAdd(Number(b, a), b, c); }
 
 Expr Less(const Expr& a, double b) { return Less(a, Number(a, b)); }
 Expr Equal(const Expr& a, double b) { return Equal(a, Number(a, b)); }
@@ -72,7 +80,7 @@ Expr Clamp(const Expr& x, double low, double high) { return Min(Max(x, Number(x,
 Expr Horner(const Expr& x, std::initializer_list<double> coefficients) {
   const double* next = coefficients.begin();
   Expr sum = Number(x, *next++);
-  while (next != coefficients.end()) sum = sum * x + *next++;
+  while (next != coefficients.end()) sum = MulAdd(sum, x, *next++);
   return sum;
 }
 
@@ -85,7 +93,7 @@ bool IsLeaf(const Expr& e) {
 
 Expr FloatMath::Name(const char* name, const Expr& value) {
   if (IsLeaf(value)) return value;
-  lets_.emplace_back(Var(name, value.dtype()), value);
+  lets_.emplace_back(Var(name + suffix_, value.dtype()), value);
   return lets_.back().first;
 }
 
@@ -128,18 +136,18 @@ Expr FloatMath::ExpOfReduced(const Expr& r) {
   // Minimax polynomial of Cephes' expf.
   const Expr p =
       Horner(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
-  return r * r * p + (r + 1);
+  return MulAdd(r * r, p, r + 1);
 }
 
 Expr FloatMath::Exp(const Expr& x) {
   const bool wide = IsDouble(x);
   // Beyond these the result is 0 or infinity anyway.
   const Expr clamped = Name("clamped", wide ? Clamp(x, -750, 711) : Clamp(x, -105, 89.5));
-  const Expr shifted = Name("shifted", clamped * M_LOG2E + RoundingMagic(x));
+  const Expr shifted = Name("shifted", MulAdd(clamped, M_LOG2E, RoundingMagic(x)));
   const Expr n = Name("n", shifted - RoundingMagic(x));
   const Expr exponent = Name("exponent", WholeOfShifted(shifted));
-  const Expr rest = n * (wide ? -6.93145751953125e-1 : -0.693359375) + clamped;
-  const Expr r = Name("r", n * (wide ? -1.42860682030941723212e-6 : 2.12194440e-4) + rest);
+  const Expr rest = MulAdd(n, wide ? -6.93145751953125e-1 : -0.693359375, clamped);
+  const Expr r = Name("r", MulAdd(n, wide ? -1.42860682030941723212e-6 : 2.12194440e-4, rest));
   return ScaleByPowerOfTwo(ExpOfReduced(r), exponent);
 }
 
@@ -157,9 +165,9 @@ Expr FloatMath::Exp10(const Expr& x) {
   const Expr wide = Widen(x);
   const Expr high = Name("high", wide * M_LN10);
   const Expr rest = MakeCall(wide.dtype(), "fma", {wide, Number(wide, M_LN10), Negative(high)});
-  const Expr low = Name("low", wide * -2.1707562233822494e-16 + rest);  // ln(10) - M_LN10
+  const Expr low = Name("low", MulAdd(wide, -2.1707562233822494e-16, rest));  // ln(10) - M_LN10
   const Expr power = Name("power", Exp(high));
-  return NarrowLike(MakeSelect(Less(Abs(high), 700), power * low + power, power), x);
+  return NarrowLike(MakeSelect(Less(Abs(high), 700), MulAdd(power, low, power), power), x);
 }
 
 // fdlibm's e_log: of 2^exponent * (1 + f).
@@ -172,8 +180,8 @@ Expr FloatMath::LogOfDouble(const Expr& f, const Expr& exponent) {
                                  2.222219843214978396e-01, 2.857142874366239149e-01, 3.999999999940941908e-01,
                                  6.666666666666735130e-01}));
   const Expr half_square = Name("half_square", z * 0.5);
-  const Expr low = Name("low", exponent * 1.90821492927058770002e-10 + s * (half_square + r));
-  return exponent * 6.93147180369123816490e-01 + (f - (half_square - low));
+  const Expr low = Name("low", MulAdd(exponent, 1.90821492927058770002e-10, s * (half_square + r)));
+  return MulAdd(exponent, 6.93147180369123816490e-01, f - (half_square - low));
 }
 
 // Cephes' logf.
@@ -182,8 +190,8 @@ Expr FloatMath::LogOfFloat(const Expr& f, const Expr& exponent) {
   const Expr p =
       Name("p", Horner(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
                            -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1}));
-  const Expr y = Name("y", exponent * -2.12194440e-4 + z * f * p);
-  return exponent * 0.693359375 + (f + (z * -0.5 + y));
+  const Expr y = Name("y", MulAdd(exponent, -2.12194440e-4, z * f * p));
+  return MulAdd(exponent, 0.693359375, f + MulAdd(z, -0.5, y));
 }
 
 Expr FloatMath::Log(const Expr& x_) {
@@ -232,7 +240,7 @@ Expr FloatMath::Tanh(const Expr& x_) {
   } else {
     slope = Horner(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
   }
-  const Expr near_zero = Name("near_zero", x * z * slope + x);
+  const Expr near_zero = Name("near_zero", MulAdd(x * z, slope, x));
   const Expr far = CopySign(1 - 2 / (Exp(magnitude + magnitude) + 1), x);
   return MakeSelect(Less(magnitude, 0.625), near_zero, far);
 }
@@ -245,7 +253,7 @@ Expr FloatMath::ErfOfDouble(const Expr& x) {
   const Expr t = Name("t", Min(Abs(x), Number(x, 6)));
   const Expr twice = Name("twice", t * t * 2);
   Expr sum = Number(x, 1);
-  for (int n = 140; n >= 1; --n) sum = sum * (1.0 / (2 * n + 1)) * twice + 1;
+  for (int n = 140; n >= 1; --n) sum = MulAdd(sum * (1.0 / (2 * n + 1)), twice, 1);
   sum = Name("sum", sum);  // Before what follows: that would wait for it in registers.
   return CopySign(t * M_2_SQRTPI * Exp(Negative(t * t)) * sum, x);
 }
@@ -254,13 +262,13 @@ Expr FloatMath::ErfOfDouble(const Expr& x) {
 Expr FloatMath::ErfOfFloat(const Expr& x) {
   const Expr t = Name("t", Abs(x));
   const Expr s = Name("s", x * x);
-  Expr q = (-1.72853470e-5 * t + 3.83197126e-4) * s + (-3.88396438e-3 * t + 2.42546219e-2);
-  for (const double c : {-1.06777877e-1, -6.34846687e-1, -1.28717512e-1}) q = q * t + c;
-  Expr far = CopySign(1 - Exp(q * t - t), x);
+  Expr q = MulAdd(MulAdd(-1.72853470e-5, t, 3.83197126e-4), s, MulAdd(-3.88396438e-3, t, 2.42546219e-2));
+  for (const double c : {-1.06777877e-1, -6.34846687e-1, -1.28717512e-1}) q = MulAdd(q, t, c);
+  Expr far = CopySign(1 - Exp(MulAdd(q, t, Negative(t))), x);
   far = Name("far", MakeSelect(Greater(t, 4), CopySign(1, x), far));  // Powers of t overflow further out.
   const Expr p =
       Horner(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
-  return MakeSelect(Greater(t, 0.927734375), far, p * x + x);
+  return MakeSelect(Greater(t, 0.927734375), far, MulAdd(p, x, x));
 }
 
 Expr FloatMath::Erf(const Expr& x_) {
@@ -271,16 +279,16 @@ Expr FloatMath::Erf(const Expr& x_) {
 // Reduction by pi/2 in three parts, fdlibm's kernels, in double.
 FloatMath::Angle FloatMath::ReduceAngle(const Expr& x) {
   const Expr wide = Widen(x);
-  const Expr shifted = Name("shifted", wide * M_2_PI + RoundingMagic(wide));
+  const Expr shifted = Name("shifted", MulAdd(wide, M_2_PI, RoundingMagic(wide)));
   const Expr n = Name("n", shifted - RoundingMagic(wide));
   const Expr quadrant = Name("quadrant", Reinterpret(IntLike(wide), shifted));
-  Expr rest = n * -1.57079632673412561417e+00 + wide;
-  rest = n * -6.07710050630396597660e-11 + rest;
-  const Expr r = Name("r", n * -2.02226624879595063154e-21 + rest);
+  Expr rest = MulAdd(n, -1.57079632673412561417e+00, wide);
+  rest = MulAdd(n, -6.07710050630396597660e-11, rest);
+  const Expr r = Name("r", MulAdd(n, -2.02226624879595063154e-21, rest));
   const Expr z = Name("z", r * r);
   const Expr p = Horner(z, {1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
                             -1.98412698298579493134e-04, 8.33333333332248946124e-03, -1.66666666666666324348e-01});
-  const Expr sine = Name("sine", p * z * r + r);
+  const Expr sine = Name("sine", MulAdd(p * z, r, r));
   const Expr cosine = Name("cosine", Horner(z, {-1.13596475577881948265e-11, 2.08757232129817482790e-09,
                                                 -2.75573143513906633035e-07, 2.48015872894767294178e-05,
                                                 -1.38888888888741095749e-03, 4.16666666666666019037e-02, -0.5, 1}));
@@ -316,7 +324,7 @@ Expr FloatMath::Atan(const Expr& x) {  // Cephes' atan, in double.
                             -1.228866684490136173410e2, -6.485021904942025371773e1});
   const Expr q = Horner(z, {1, 2.485846490142306297962e1, 1.650270098316988542046e2, 4.328810604912902668951e2,
                             4.853903996359136964868e2, 1.945506571482613964425e2});
-  return NarrowLike(CopySign(start + (r * z * (p / q) + r), wide), x);
+  return NarrowLike(CopySign(start + MulAdd(r * z, p / q, r), wide), x);
 }
 
 // e^t / 2, which is there where e^t is not any more.
@@ -331,7 +339,7 @@ Expr FloatMath::Sinh(const Expr& x) {
   // Taylor: x^20 / 21! < 2e-20 for |x| < 1.
   const Expr p = Horner(z, {1.0 / 121645100408832000, 1.0 / 355687428096000, 1.0 / 1307674368000, 1.0 / 6227020800,
                             1.0 / 39916800, 1.0 / 362880, 1.0 / 5040, 1.0 / 120, 1.0 / 6});
-  const Expr near_zero = Name("near_zero", wide * z * p + wide);
+  const Expr near_zero = Name("near_zero", MulAdd(wide * z, p, wide));
   const Expr t = Name("t", Abs(wide));
   const Expr grown = Name("grown", HalfExp(t));
   const Expr far = CopySign(grown - 0.25 / grown, wide);
@@ -395,7 +403,7 @@ Expr FloatMath::Hypot(const Expr& x, const Expr& y) {
   const Expr is_less = Name("is_less", Less(a, b));
   const Expr large = Name("large", MakeSelect(is_less, b, a));
   const Expr ratio = Name("ratio", MakeSelect(is_less, a, b) / large);
-  const Expr length = large * Sqrt(ratio * ratio + 1);
+  const Expr length = large * Sqrt(MulAdd(ratio, ratio, 1));
   const Expr result = MakeSelect(Equal(a + b, 0), large, length);
   return NarrowLike(Choose(Or(Equal(a, kInfinity), Equal(b, kInfinity)), kInfinity, result), x);
 }

@@ -1,6 +1,5 @@
 // exp, tanh, erf ... as straight-line TensorIR of floats, on scalars and vectors alike: what is left are operations
-// that machines have (T.sqrt, T.abs, T.copysign, T.floor, T.fma). A product that is added to something, `a * b + c`,
-// may be rounded once or twice, as the target does it.
+// that machines have (T.sqrt, T.abs, T.copysign, T.floor, T.fmuladd).
 //
 // Accuracy (largest error over the tested range, tests/compiler/codegen/vector_math_test.cc): float32 <= 4 ulp, 1 ulp
 // what goes through double (sin, cos, tan, log2, pow, and all that is not exp, exp2, log, tanh, sigmoid, erf); float64
@@ -8,7 +7,7 @@
 // that pow's special cases follow exp(y * log|x|).
 #pragma once
 
-#include <initializer_list>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,9 @@ namespace lathe::float_math {
 // Writes one expression. Arguments and results are float32 or float64, or vectors of them.
 class FloatMath {
  public:
+  // `suffix` ends the names of all variables: with one of its own each call keeps unique_names from another copy of it.
+  explicit FloatMath(std::string suffix) : suffix_(std::move(suffix)) {}
+
   Expr Exp(const Expr& x);
   Expr Exp2(const Expr& x);
   Expr Exp10(const Expr& x);
@@ -49,7 +51,7 @@ class FloatMath {
   Expr Pow(const Expr& x, const Expr& y);
   Expr PowInt(const Expr& x, int64_t exponent);  // By repeated squaring.
 
-  // `result` within lets of all that it was made of. The writer is empty again.
+  // `result` within lets of all that it was made of.
   Expr Finish(Expr result);
 
  private:
@@ -69,6 +71,7 @@ class FloatMath {
   Angle ReduceAngle(const Expr& x);
   Expr SineOf(const Angle& angle, int quadrants);
 
+  const std::string suffix_;
   std::vector<std::pair<Var, Expr>> lets_;  // Outermost first.
 };
 

@@ -69,10 +69,15 @@ class Legalizer : public StmtExprMutator {
     const Expr visited = StmtExprMutator::VisitExpr(e);
     const Call* call = visited.As<Call>();
     if (call == nullptr) return visited;
-    FloatMath math;
+    FloatMath math(num_calls_ == 0 ? "" : "_" + std::to_string(num_calls_));
     const std::optional<Expr> value = Legal(math, *call);
-    return value ? math.Finish(MakeCast(e.dtype(), *value)) : visited;
+    if (!value) return visited;
+    ++num_calls_;
+    return math.Finish(MakeCast(e.dtype(), *value));
   }
+
+ private:
+  int num_calls_ = 0;
 };
 
 }  // namespace

@@ -138,6 +138,7 @@ Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, Dat
                                                                   : 0x1.fep127;
     return llvm::ConstantFP::get(ValueType(dtype), sign * largest);
   }
+  if (name == "fmuladd") return RoundTo16Bits(math_.MulAdd(args[0], args[1], args[2]), dtype);
   if (name == "fma") return RoundTo16Bits(math_.Fma(args[0], args[1], args[2]), dtype);
   Fail(fmt::format("T.{} of {} has no code for a CPU", name, dtype.ToString()));
   return Poison(dtype);

@@ -61,8 +61,10 @@ llvm::Type* KernelEmitter::MemoryType(DataType dtype) {
 Value* KernelEmitter::Poison(DataType dtype) { return llvm::PoisonValue::get(ValueType(dtype)); }
 
 Value* KernelEmitter::Splat(Value* scalar, int lanes) {
-  return lanes == 1 || scalar->getType()->isVectorTy() ? scalar
-                                                       : b_.CreateVectorSplat(static_cast<unsigned>(lanes), scalar);
+  if (lanes == 1 || scalar->getType()->isVectorTy()) return scalar;
+  const auto count = llvm::ElementCount::getFixed(static_cast<unsigned>(lanes));
+  if (auto* constant = llvm::dyn_cast<llvm::Constant>(scalar)) return llvm::ConstantVector::getSplat(count, constant);
+  return b_.CreateVectorSplat(count, scalar);
 }
 
 const KernelEmitter::BufferValue* KernelEmitter::FindBuffer(const Buffer& buffer) {

@@ -17,9 +17,13 @@ Value* MachineMath::CopySign(Value* magnitude, Value* sign) {
   return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign);
 }
 
+Value* MachineMath::MulAdd(Value* a, Value* b, Value* c) {
+  return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {a->getType()}, {a, b, c});
+}
+
 Value* MachineMath::Fma(Value* a, Value* b, Value* c) {
   if (abilities_.has_fma) return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
-  if (IsDouble(a)) return b_.CreateFAdd(b_.CreateFMul(a, b), c);
+  if (IsDouble(a)) return MulAdd(a, b, c);
   // The product of two floats is exact in double.
   const auto widen = [&](Value* x) { return b_.CreateFPExt(x, x->getType()->getWithNewType(b_.getDoubleTy())); };
   return b_.CreateFPTrunc(b_.CreateFAdd(b_.CreateFMul(widen(a), widen(b)), widen(c)), a->getType());

@@ -20,7 +20,8 @@ class MachineMath {
   llvm::Value* Abs(llvm::Value* x);
   llvm::Value* Sqrt(llvm::Value* x);
   llvm::Value* CopySign(llvm::Value* magnitude, llvm::Value* sign);
-  llvm::Value* Fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);
+  llvm::Value* Fma(llvm::Value* a, llvm::Value* b, llvm::Value* c);     // Rounded once.
+  llvm::Value* MulAdd(llvm::Value* a, llvm::Value* b, llvm::Value* c);  // One FMA where there is one.
   llvm::Value* Floor(llvm::Value* x);
   llvm::Value* Ceil(llvm::Value* x);
   llvm::Value* Trunc(llvm::Value* x);

@@ -93,6 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
         ValueCase{"Cos", Op1("cos", F(0)), 1}, ValueCase{"Erf", Op1("erf", F(1)), float(std::erf(1.0))},
         ValueCase{"Exp", Op1("exp", F(1)), float(std::exp(1.0))}, ValueCase{"Exp2", Op1("exp2", F(3)), 8},
         ValueCase{"Floor", Op1("floor", F(-1.5)), -2}, ValueCase{"Fma", MakeCall(kF32, "fma", {F(2), F(3), F(4)}), 10},
+        ValueCase{"FmaRoundsOnce", MakeCall(kF32, "fma", {F(16777215), F(16777215), F(-281474943156224)}), 1},
+        ValueCase{"FmuladdRoundsTwice", MakeCall(kF32, "fmuladd", {F(16777215), F(16777215), F(-281474943156224)}), 0},
         ValueCase{"Infinity", MakeCall(kF32, "infinity", {}), INFINITY},
         ValueCase{"Isnan", MakeCall(DataType::Bool(), "isnan", {F(NAN)}), 1}, ValueCase{"Log", Op1("log", F(1)), 0},
         ValueCase{"Log2", Op1("log2", F(8)), 3}, ValueCase{"NearbyintTiesToEven", Op1("nearbyint", F(2.5)), 2},
