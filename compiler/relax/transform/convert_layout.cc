@@ -8,6 +8,7 @@
 
 #include "compiler/relax/op.h"
 #include "compiler/relax/op/layout.h"
+#include "compiler/relax/transform/dead_code_elimination.h"
 #include "compiler/relax/visitor.h"
 #include "support/status_macros.h"
 
@@ -87,11 +88,21 @@ class LayoutConverter {
     if (call != nullptr && call->op != nullptr) {
       ASSIGN_OR_RETURN(const std::optional<Blocked> blocked, Convert(*call, builder));
       if (blocked) return Remember(original, *blocked, builder);
+      if (const std::optional<Expr> known = InBlocksAlready(*call, builder)) return *known;
+      RememberSource(original, *call, builder);
     }
     return WithPlainArguments(value, builder);
   }
 
-  bool pays() const { return moved_ * kOperationsPerMove <= computed_; }
+  // Of what it has made of the function, without what nobody uses.
+  bool Pays(const Function& converted) const {
+    int64_t moved = 0;
+    VisitBindings(converted, [&](const Binding& binding) {
+      const auto found = moves_.find(binding.var.get());
+      moved += found == moves_.end() ? 0 : found->second;
+    });
+    return moved * kOperationsPerMove <= computed_;
+  }
 
  private:
   // A move of an element is worth so many multiply-adds in blocked convolutions.
@@ -128,21 +139,65 @@ class LayoutConverter {
   }
 
   // What is moved, but for one pixel, whose channels stay where they are.
-  void CountMove(const std::vector<int64_t>& shape) {
-    if (!IsOnePixel(shape)) moved_ += std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  void CountMove(const Var& moved, const std::vector<int64_t>& shape) {
+    if (IsOnePixel(shape)) return;
+    moves_[moved.get()] = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  }
+
+  // {0, 1, rank, 2, 3 ..}: blocks as channels again; and {0, 1, 3 .., rank, 2}: the other way.
+  static std::vector<int64_t> AxesToPlain(size_t rank) {
+    std::vector<int64_t> axes = {0, 1, static_cast<int64_t>(rank)};
+    for (size_t i = 2; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
+    return axes;
+  }
+  static std::vector<int64_t> AxesToBlocked(size_t rank) {
+    std::vector<int64_t> axes = {0, 1};
+    for (size_t i = 3; i <= rank; ++i) axes.push_back(static_cast<int64_t>(i));
+    axes.push_back(2);
+    return axes;
+  }
+
+  // The call of `op` that makes `e`; nullptr: something else does.
+  static const Call* MakerOf(const Expr& e, std::string_view op, const BlockBuilder& builder) {
+    const Expr* value = builder.Lookup(e);
+    const Call* call = value == nullptr ? nullptr : value->As<Call>();
+    return call != nullptr && call->op == &GetOp(op) ? call : nullptr;
+  }
+
+  // Somebody moves into blocks what lies there: permute_dims(reshape(image)).
+  std::optional<Expr> InBlocksAlready(const Call& call, const BlockBuilder& builder) {
+    if (call.op != &GetOp("permute_dims")) return std::nullopt;
+    const Call* split = MakerOf(call.args[0], "reshape", builder);
+    const Image* image = split == nullptr ? nullptr : FindBlocked(split->args[0]);
+    if (image == nullptr || ShapeOf(call.args[0]) != WithBlock(image->shape, image->block) ||
+        IntsAttr(call.attrs, "axes") != AxesToBlocked(image->shape.size()))
+      return std::nullopt;
+    return image->blocked;
+  }
+
+  // What somebody moves out of blocks lies in blocks, too: reshape(permute_dims(x)).
+  void RememberSource(const Binding& original, const Call& call, const BlockBuilder& builder) {
+    if (call.op != &GetOp("reshape")) return;
+    const Call* moved = MakerOf(call.args[0], "permute_dims", builder);
+    const std::optional<std::vector<int64_t>> shape = ShapeOf(original.var), from = ShapeOf(call.args[0]);
+    if (moved == nullptr || !shape || !from || shape->size() < 3 || from->size() != shape->size() + 1 ||
+        IntsAttr(moved->attrs, "axes") != AxesToPlain(shape->size()))
+      return;
+    const int64_t block = (*from)[2];
+    if (block == 0 || (*shape)[kChannels] % block != 0 || *from != WithBlock(*shape, block)) return;
+    Image& image = images_.emplace_back(Image{*shape, original.var, moved->args[0], block});
+    image_of_[original.var.get()] = &image;
   }
 
   StatusOr<Expr> AsPlain(const Expr& e, BlockBuilder& builder) {
     Image* image = FindBlocked(e);
     if (image == nullptr) return e;
     if (image->plain) return *image->plain;
-    const auto rank = static_cast<int64_t>(image->shape.size());
-    std::vector<int64_t> axes = {0, 1, rank};
-    for (int64_t i = 2; i < rank; ++i) axes.push_back(i);
+    const std::vector<int64_t> axes = AxesToPlain(image->shape.size());
     ASSIGN_OR_RETURN(const Var moved, builder.EmitCall("permute_dims", {e}, {{"axes", MakeIntsAttr(axes)}}, kMoved));
     ASSIGN_OR_RETURN(image->plain, builder.EmitCall("reshape", {moved, MakeShape(image->shape)}, {}, kMoved));
     image_of_[image->plain->get()] = image;
-    CountMove(image->shape);
+    CountMove(moved, image->shape);
     return *image->plain;
   }
 
@@ -160,13 +215,11 @@ class LayoutConverter {
     image->block = block;
     ASSIGN_OR_RETURN(const Var split,
                      builder.EmitCall("reshape", {plain, MakeShape(WithBlock(image->shape, block))}, {}, kMoved));
-    const auto rank = static_cast<int64_t>(image->shape.size());
-    std::vector<int64_t> axes = {0, 1};
-    for (int64_t i = 3; i <= rank; ++i) axes.push_back(i);
-    axes.push_back(2);
-    ASSIGN_OR_RETURN(image->blocked, builder.EmitCall("permute_dims", {split}, {{"axes", MakeIntsAttr(axes)}}, kMoved));
-    image_of_[image->blocked->get()] = image;
-    CountMove(image->shape);
+    const std::vector<int64_t> axes = AxesToBlocked(image->shape.size());
+    ASSIGN_OR_RETURN(const Var moved, builder.EmitCall("permute_dims", {split}, {{"axes", MakeIntsAttr(axes)}}, kMoved));
+    image->blocked = moved;
+    image_of_[moved.get()] = image;
+    CountMove(moved, image->shape);
     return *image->blocked;
   }
 
@@ -353,7 +406,8 @@ class LayoutConverter {
   std::unordered_set<const ExprNode*> returned_;
   std::deque<Image> images_;
   std::unordered_map<const ExprNode*, Image*> image_of_;
-  int64_t moved_ = 0, computed_ = 0;  // Elements; multiply-adds.
+  std::unordered_map<const ExprNode*, int64_t> moves_;  // Elements that making the variable moves.
+  int64_t computed_ = 0;                                // Multiply-adds in blocks.
 };
 
 }  // namespace
@@ -361,11 +415,14 @@ class LayoutConverter {
 StatusOr<IRModule> ConvertLayout(IRModule module, const LayoutTarget& target) {
   for (Function& func : module.functions) {
     LayoutConverter converter(func, target.lanes);
-    ASSIGN_OR_RETURN(Function converted,
+    ASSIGN_OR_RETURN(Function rewritten,
                      RewriteBindings(func, [&](const Binding& original, const Expr& value, BlockBuilder& builder) {
                        return converter.Rewrite(original, value, builder);
                      }));
-    if (converter.pays()) func = std::move(converted);
+    IRModule converted;
+    converted.functions.push_back(std::move(rewritten));
+    converted = DeadCodeElimination(std::move(converted));
+    if (converter.Pays(converted.functions[0])) func = std::move(converted.functions[0]);
   }
   return module;
 }

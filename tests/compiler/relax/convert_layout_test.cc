@@ -150,6 +150,16 @@ const LayoutCase kLayoutCases[] = {
      },
      {"conv2d 1x2x4x4x4", "permute_dims 1x2x4x4x4", "reshape 1x8x4x4", "softmax 1x8x4x4", "add 1x8x4x4",
       "add 1x8x4x4"}},
+    {"WhatLiesInBlocksAlreadyStaysThere",
+     {1, 2, 4, 4, 4},
+     [](Net& net) {
+       const Expr moved = net.Call("permute_dims", {net.input()}, {{"axes", Ints({0, 1, 4, 2, 3})}});
+       const Expr image = net.Call("reshape", {moved, MakeShape(std::vector<int64_t>{1, 8, 4, 4})});
+       const Expr conv = net.Conv(image, {8, 1, 3, 3}, Grouped(8));
+       const Expr split = net.Call("reshape", {conv, MakeShape(std::vector<int64_t>{1, 2, 4, 4, 4})});
+       return net.Call("permute_dims", {split}, {{"axes", Ints({0, 1, 3, 4, 2})}});
+     },
+     {"conv2d 1x2x4x4x4"}},
     {"WhatWouldBeMovedForLittleStays",
      {1, 8, 16, 16},
      [](Net& net) { return net.Conv(net.input(), {8, 1, 3, 3}, Grouped(8)); },
