@@ -79,6 +79,7 @@ class Comparison:
         if "absent" in roofs:
             sys.exit(f"cpu_kernels: {self.given.build}/bench/side_lathe: {roofs['absent']}; build target side_lathe with LATHE_UNIT_TESTS=ON")
         roofs["gflops"] *= len(self.cpus)
+        roofs["lanes"] = max(each["bits"] for each in roofs["compute"] if each["types"] == "float32" and each["gops"]) // 32
         roofs["narrow"] = {}
         for each in roofs["compute"]:
             roofs["narrow"][each["types"]] = max(roofs["narrow"].get(each["types"], 0), (each["gops"] or 0) * len(self.cpus))
@@ -116,7 +117,7 @@ class Comparison:
         }
         opened = {}
         for name, artifact in artifacts.items():
-            opened[name] = (self.ours(name), {**common, "artifact": str(artifact)})
+            opened[name] = (self.ours(name), {**common, "artifact": str(artifact), "folder": str(artifact.parent)})
         for name, command in self.peers.items():
             opened[name] = (self.side(name, command), common)
         ready = {}
@@ -129,7 +130,7 @@ class Comparison:
                 side.close()
         return ready
 
-    def check(self, workload, ready, folder, row):
+    def check(self, workload, ours, ready, folder, row):
         """All compute the same: each against the median of all, as far as sums in another order may lead."""
         outputs = {}
         for name, side in ready.items():
@@ -137,6 +138,8 @@ class Comparison:
             file = folder / "output.bin"
             if "ok" in side.ask(do="output", file=str(file)):
                 outputs[name] = numpy.fromfile(file, "float32")
+                if name.startswith("Lathe") and len(ours.output) > len(workload.output):
+                    outputs[name] = workloads.from_blocks(outputs[name].reshape(ours.output)).ravel()
         size = max(map(len, outputs.values()), default=0)
         alike = [value for value in outputs.values() if len(value) == size]
         middle = numpy.median(numpy.stack(alike), axis=0) if alike else numpy.zeros(0)
@@ -151,8 +154,12 @@ class Comparison:
         workload.write(folder)
         limit, roof = workloads.limit_ns(workload, roofs)
         row = {"name": workload.name, "group": workload.group, "flops": workload.flops, "bytes": workload.bytes, "limit_ns": limit, "roof": roof, "sides": {}}
-        ready = self.open_sides(workload, folder, self.artifacts(row, folder / "model.onnx", folder), row)
-        self.check(workload, ready, folder, row)
+        ours, our_folder = workload, folder
+        if workload.kind == "conv":  # We get images as between the layers of a network.
+            ours, our_folder = workloads.InBlocks(workload, roofs["lanes"]), folder / "in_blocks"
+            ours.write(our_folder)
+        ready = self.open_sides(workload, folder, self.artifacts(row, our_folder / "model.onnx", our_folder), row)
+        self.check(workload, ours, ready, folder, row)
         for name, samples in measure.interleaved(ready, self.given.blocks, self.given.cold).items():
             if samples:
                 row["sides"].setdefault(name, {}).update(measure.summary(samples), samples_ns=[round(each, 1) for each in samples])

@@ -4,7 +4,7 @@ Operations are those of the direct algorithm (a multiplication and an addition a
 docs/decisions and the reports call the compulsory work. Tensors are row-major, images N C H W; float32, but in the lists of narrow types.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 import math
 import shutil
 
@@ -144,6 +144,66 @@ def conv(name, c, size, k, r, stride, groups=1, dilation=1, n=1, group="conv2d+b
             helper.make_node("Relu", ["y"], ["out"]),
         ],
     )
+
+
+def block_of(channels, lanes):
+    """So many channels stand next to each other where images are in blocks, as ConvertLayout has it; 0: none do."""
+    return next((block for block in (lanes, lanes // 2) if block >= 4 and channels % block == 0), 0)
+
+
+def to_blocks(image, block):
+    """[N, C, H, W] as [N, C / block, H, W, block]."""
+    n, c, h, w = image.shape
+    return numpy.ascontiguousarray(image.reshape(n, c // block, block, h, w).transpose(0, 1, 3, 4, 2))
+
+
+def from_blocks(image):
+    n, blocks, h, w, block = image.shape
+    return numpy.ascontiguousarray(image.transpose(0, 1, 4, 2, 3)).reshape(n, blocks * block, h, w)
+
+
+class InBlocks(Workload):
+    """A convolution whose images lie in blocks of channels, as they do between the layers of a network."""
+
+    def __init__(self, plain, lanes):
+        super().__init__(**{each.name: getattr(plain, each.name) for each in fields(plain)})
+        self.plain = plain
+        (n, c, h, w), (_, k, rows, columns) = plain.inputs["x"], plain.output
+        groups = plain.params["groups"] if plain.params["groups"] < c else 1
+        self.out_block = block_of(k // groups, lanes)
+        self.in_block = block_of(c // groups, lanes) if self.out_block else 0
+        before, after = [], []
+        rename = {}
+        if self.in_block:
+            self.inputs = {"x": (n, c // self.in_block, h, w, self.in_block)}
+            self.scalars = {"image": numpy.array([n, c, h, w])}
+            before = [
+                helper.make_node("Transpose", ["x"], ["x_moved"], perm=[0, 1, 4, 2, 3]),
+                helper.make_node("Reshape", ["x_moved", "image"], ["x_plain"]),
+            ]
+            rename["x"] = "x_plain"
+        if self.out_block:
+            self.output = (n, k // self.out_block, rows, columns, self.out_block)
+            self.scalars = {**self.scalars, "blocks": numpy.array([n, k // self.out_block, self.out_block, rows, columns])}
+            after = [
+                helper.make_node("Reshape", ["out_plain", "blocks"], ["out_split"]),
+                helper.make_node("Transpose", ["out_split"], ["out"], perm=[0, 1, 3, 4, 2]),
+            ]
+            rename["out"] = "out_plain"
+        self.nodes = before + [_renamed(node, rename) for node in plain.nodes] + after
+
+    def tensors(self):
+        values = self.plain.tensors()
+        return {**values, "x": to_blocks(values["x"], self.in_block)} if self.in_block else values
+
+
+def _renamed(node, names):
+    copy = type(node)()
+    copy.CopyFrom(node)
+    for tensors in (copy.input, copy.output):
+        for i, name in enumerate(tensors):
+            tensors[i] = names.get(name, name)
+    return copy
 
 
 def depthwise(name, c, size, r, stride):
