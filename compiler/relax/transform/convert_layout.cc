@@ -216,7 +216,8 @@ class LayoutConverter {
     ASSIGN_OR_RETURN(const Var split,
                      builder.EmitCall("reshape", {plain, MakeShape(WithBlock(image->shape, block))}, {}, kMoved));
     const std::vector<int64_t> axes = AxesToBlocked(image->shape.size());
-    ASSIGN_OR_RETURN(const Var moved, builder.EmitCall("permute_dims", {split}, {{"axes", MakeIntsAttr(axes)}}, kMoved));
+    ASSIGN_OR_RETURN(const Var moved,
+                     builder.EmitCall("permute_dims", {split}, {{"axes", MakeIntsAttr(axes)}}, kMoved));
     image->blocked = moved;
     image_of_[moved.get()] = image;
     CountMove(moved, image->shape);
