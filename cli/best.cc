@@ -111,7 +111,7 @@ void AddBest(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("best", "Show the best known schedules");
   auto* file = verb->add_option("FILE", options->file.path,
                                 "MODEL.onnx: its tasks; FUNC.py: its functions; default: all that the database knows");
-  AddNetworkFlags(*verb, options->target, options->file.input_shapes);
+  AddNetworkFlags(*verb, options->target, options->file.network);
   verb->add_option("--workload", options->workload, "64 hex digits, or a unique beginning of 8 or more")
       ->excludes(file);
   verb->add_flag("--json", options->is_json, "Print as JSON");

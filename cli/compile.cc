@@ -22,7 +22,7 @@ namespace {
 
 struct CompileOptions {
   std::string file, output, target = "auto", database;
-  std::vector<std::string> input_shapes;
+  NetworkFlags network;
   int opt_level = 3;
   bool is_json = false;
 };
@@ -69,8 +69,7 @@ StatusOr<int> Run(const CompileOptions& options) {
   std::error_code error;
   if (std::filesystem::equivalent(output, options.file, error))
     return InvalidArgument(fmt::format("write {}: it is the model itself; name another file", options.output));
-  ASSIGN_OR_RETURN(const relax::IRModule module,
-                   LoadNetwork(options.file, options.input_shapes, target, options.opt_level));
+  ASSIGN_OR_RETURN(const relax::IRModule module, LoadNetwork(options.file, options.network, target, options.opt_level));
   std::unique_ptr<SqliteStore> store;
   const std::string database = DatabasePath(options.database);
   if (std::filesystem::exists(database)) {
@@ -90,7 +89,7 @@ void AddCompile(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("compile", "Compile a network with the best known schedules");
   verb->add_option("MODEL", options->file, "MODEL.onnx")->required();
   verb->add_option("-o,--output", options->output, "The shared object to write")->required();
-  AddNetworkFlags(*verb, options->target, options->input_shapes);
+  AddNetworkFlags(*verb, options->target, options->network);
   verb->add_option("--opt-level", options->opt_level, "0: operators on their own ... 3: fused, weights laid out")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();

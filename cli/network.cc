@@ -35,8 +35,9 @@ void SayWhatIsFrozen(const relax::IRModule& module) {
   fmt::print(stderr, "lathe: inputs with default values are constants from now on: {}\n", names);
 }
 
-relax::LayoutTarget LayoutTargetOf(const Target& target) {
+relax::LayoutTarget LayoutTargetOf(const Target& target, const NetworkFlags& flags) {
   relax::LayoutTarget layouts(target.register_file().lanes(32));
+  layouts.allows_winograd = flags.winograd;
   for (const DotIntrin& dot : DotIntrins())
     if (target.Has(dot.feature)) layouts.dots.push_back({dot.a, dot.b, dot.c, dot.lanes, dot.parts});
   return layouts;
@@ -48,9 +49,14 @@ bool IsCurrent(const CodegenVersion& version) {
 
 }  // namespace
 
-void AddNetworkFlags(CLI::App& verb, std::string& target, std::vector<std::string>& input_shapes) {
+void AddNetworkFlags(CLI::App& verb, std::string& target, NetworkFlags& network) {
   verb.add_option("--target", target, "TVM target string or tag; auto asks this machine")->capture_default_str();
-  verb.add_option("--input-shape", input_shapes, "NAME=1,3,224,224: for inputs whose shape the model leaves open");
+  verb.add_option("--input-shape", network.input_shapes,
+                  "NAME=1,3,224,224: for inputs whose shape the model leaves open");
+  verb.add_flag(
+      "--winograd", network.winograd,
+      "3 x 3 convolutions may be computed by Winograd's algorithm: fewer multiplications, errors of some 1e-5 "
+      "of the largest value");
 }
 
 bool IsOnnxFile(const std::string& path) {
@@ -83,18 +89,18 @@ StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std
   return shapes;
 }
 
-StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector<std::string>& input_shapes,
-                                      const Target& target, int opt_level) {
+StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const NetworkFlags& flags, const Target& target,
+                                      int opt_level) {
   if (std::filesystem::path(path).extension() == ".py")
     return InvalidArgument(
         fmt::format("import {}: a network is an ONNX model; functions in TVMScript are tuned by `lathe tune` and built "
                     "from Python (docs/python.md, \"From lathe tune to a kernel\")",
                     path));
   OnnxImportOptions options;
-  ASSIGN_OR_RETURN(options.input_shapes, ParseInputShapes(input_shapes));
+  ASSIGN_OR_RETURN(options.input_shapes, ParseInputShapes(flags.input_shapes));
   ASSIGN_OR_RETURN(relax::IRModule module, ImportOnnx(path, options));
   SayWhatIsFrozen(module);
-  return relax::OptimizeForTuning(std::move(module), LayoutTargetOf(target), opt_level);
+  return relax::OptimizeForTuning(std::move(module), LayoutTargetOf(target, flags), opt_level);
 }
 
 namespace {

@@ -18,16 +18,21 @@ namespace lathe {
 
 class Store;
 
-// --target and --input-shape.
-void AddNetworkFlags(CLI::App& verb, std::string& target, std::vector<std::string>& input_shapes);
+// How a network is read, as flags say it.
+struct NetworkFlags {
+  std::vector<std::string> input_shapes;  // "NAME=1,3,224,224".
+  bool winograd = false;                  // 3 x 3 convolutions may be computed by Winograd's algorithm.
+};
+// --target, --input-shape and --winograd.
+void AddNetworkFlags(CLI::App& verb, std::string& target, NetworkFlags& network);
 
 // By its name, else by how it begins.
 bool IsOnnxFile(const std::string& path);
 // "data=1,3,224,224" each.
 StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std::vector<std::string>& texts);
 // Imported and taken through the graph passes.
-StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const std::vector<std::string>& input_shapes,
-                                      const Target& target, int opt_level);
+StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const NetworkFlags& flags, const Target& target,
+                                      int opt_level);
 
 // Answers from the best records of `store` for exactly this target; `store` may be nullptr: everything is a miss.
 ScheduleLookup LookupIn(Store* store, const Target& target);

@@ -142,7 +142,7 @@ void AddShow(CLI::App& app, int& exit_code) {
   verb->add_option("WHAT", options->file.path,
                    "MODEL.onnx, FUNC.py (TVMScript), or the first 8 or more digits of a workload's hash")
       ->required();
-  AddNetworkFlags(*verb, options->target, options->file.input_shapes);
+  AddNetworkFlags(*verb, options->target, options->file.network);
   verb->add_flag("--json", options->as_json, "machine-readable, with the schedule traces (docs/formats/cli_json.md)");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] { exit_code = Run(*options); });

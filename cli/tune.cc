@@ -280,7 +280,7 @@ void AddTune(CLI::App& app, int& exit_code) {
           "FILE", options->file.path,
           "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func and nothing else; it is read, not run")
       ->required();
-  AddNetworkFlags(*verb, options->target, options->file.input_shapes);
+  AddNetworkFlags(*verb, options->target, options->file.network);
   verb->add_option("--device", options->device, "Key of the devices to measure on")->capture_default_str();
   verb->add_option("--trials", options->trials, "Trials in all, known ones included (default 64 per task)")
       ->check(WholeNumber(1, kMostTrialsAsked));

@@ -17,7 +17,7 @@ namespace {
 
 StatusOr<Workloads> ReadNetwork(const TuneFile& file, const Target& target) {
   Workloads workloads;
-  ASSIGN_OR_RETURN(workloads.network, LoadNetwork(file.path, file.input_shapes, target, /*opt_level=*/3));
+  ASSIGN_OR_RETURN(workloads.network, LoadNetwork(file.path, file.network, target, /*opt_level=*/3));
   ASSIGN_OR_RETURN(std::vector<relax::ExtractedTask> tasks, relax::ExtractTasks(*workloads.network));
   for (relax::ExtractedTask& task : tasks) {
     PrimFunc func = std::move(task.func);

@@ -14,8 +14,8 @@ namespace lathe {
 
 struct TuneFile {
   std::string path;
-  std::vector<std::string> input_shapes;  // Of a network: "NAME=1,3,224,224".
-  std::string tasks = "*";                // Only functions whose name fits this pattern.
+  NetworkFlags network;
+  std::string tasks = "*";  // Only functions whose name fits this pattern.
 };
 
 struct Function {

@@ -1,5 +1,6 @@
 #include "tuner/space/elementwise.h"
 
+#include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/cache.h"
 #include "compiler/schedule/compute_at.h"
@@ -66,10 +67,90 @@ Status VectorizeInnermost(Schedule& schedule, BlockRV block, const Target& targe
   return Vectorize(schedule, parts[1]);
 }
 
+namespace {
+
+// An iter of which `period` values in turn choose what is computed: iter == 2, or iter % 4 == 2, in a Select.
+struct Chooser {
+  size_t iter;
+  int64_t period;
+};
+
+// All of them, where unrolling them is little code.
+std::vector<Chooser> ChoosersOf(const BlockNode& block) {
+  constexpr int64_t kMostCopies = 64;
+  std::vector<int64_t> periods(block.iter_vars.size(), 1);
+  const auto note = [&](const Expr& index) {
+    const Binary* remainder = index.As<Binary>();
+    const bool is_remainder = remainder != nullptr && remainder->op == BinaryOp::kFloorMod;
+    const int64_t* period = is_remainder ? AsIntConst(remainder->b) : nullptr;
+    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
+      const Var& var = block.iter_vars[i].var;
+      if (index.same_as(var)) periods[i] = std::max(periods[i], ExtentOf(block.iter_vars[i]));
+      if (period != nullptr && remainder->a.same_as(var)) periods[i] = std::max(periods[i], *period);
+    }
+  };
+  PostOrderVisit(block.body, [&](const Expr& e) {
+    const Select* select = e.As<Select>();
+    const Binary* test = select == nullptr ? nullptr : select->condition.As<Binary>();
+    if (test != nullptr && test->op == BinaryOp::kEQ && AsIntConst(test->b) != nullptr) note(test->a);
+  });
+  std::vector<Chooser> choosers;
+  int64_t copies = 1;
+  for (size_t i = 0; i < periods.size(); ++i) {
+    if (periods[i] == 1) continue;
+    choosers.push_back({i, periods[i]});
+    copies *= periods[i];
+  }
+  return copies <= kMostCopies ? choosers : std::vector<Chooser>();
+}
+
+// Each formula is written out by itself, innermost but for the lanes; a plane is left to one task.
+Status ScheduleChoices(Schedule& schedule, BlockRV block, const std::vector<Chooser>& choosers, const Target& target) {
+  constexpr size_t kLoopsOfPlane = 2;
+  ASSIGN_OR_RETURN(std::vector<LoopRV> loops, GetLoops(schedule, block));
+  RETURN_IF_ERROR(VectorizeInnermost(schedule, block, target));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> with_lanes, GetLoops(schedule, block));
+  const bool has_lanes = with_lanes.size() > loops.size();
+  if (has_lanes) loops.back() = with_lanes[loops.size() - 1];
+  std::vector<LoopRV> copies;
+  std::vector<bool> is_whole(loops.size(), false);
+  for (const Chooser& chooser : choosers) {
+    ASSIGN_OR_RETURN(const int row, schedule.RowOf(loops[chooser.iter]));
+    const int64_t* extent = AsIntConst(schedule.LoopOf(row).extent);
+    is_whole[chooser.iter] = extent != nullptr && *extent <= chooser.period;
+    if (is_whole[chooser.iter]) {
+      copies.push_back(loops[chooser.iter]);
+      continue;
+    }
+    const Factors by_period{std::nullopt, ExprRV(chooser.period)};
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, loops[chooser.iter], by_period));
+    loops[chooser.iter] = parts[0];
+    copies.push_back(parts[1]);
+  }
+  std::vector<LoopRV> order;
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (!is_whole[i]) order.push_back(loops[i]);
+  const std::vector<LoopRV> outer(order.begin(),
+                                  order.begin() + static_cast<std::ptrdiff_t>(std::max<size_t>(
+                                                      1, order.size() - std::min(order.size(), kLoopsOfPlane + 1))));
+  order.insert(order.end(), copies.begin(), copies.end());
+  if (has_lanes) order.push_back(with_lanes.back());
+  RETURN_IF_ERROR(Reorder(schedule, order));
+  for (const LoopRV copy : copies) RETURN_IF_ERROR(Unroll(schedule, copy));
+  ASSIGN_OR_RETURN(const LoopRV task, Fuse(schedule, outer));
+  return Parallel(schedule, task);
+}
+
+}  // namespace
+
 Status ScheduleElementwise(Schedule& schedule, const std::string& name, const Target& target) {
   ASSIGN_OR_RETURN(const BlockRV block, GetBlock(schedule, name, schedule.func().name));
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
   if (loops.empty()) return OkStatus();
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const std::vector<Chooser> choosers = ChoosersOf(schedule.BlockOf(row));
+  if (!choosers.empty() && choosers.back().iter + 1 < loops.size() && IsTriviallyBound(schedule, row))
+    return ScheduleChoices(schedule, block, choosers, target);
   if (loops.size() == 1) {
     RETURN_IF_ERROR(VectorizeInnermost(schedule, block, target));
     ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, GetLoops(schedule, block));

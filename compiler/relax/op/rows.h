@@ -16,5 +16,6 @@ std::span<const Op> PadOps();
 std::span<const Op> PoolingOps();
 std::span<const Op> ReductionOps();
 std::span<const Op> UnaryOps();
+std::span<const Op> WinogradOps();
 
 }  // namespace lathe::relax

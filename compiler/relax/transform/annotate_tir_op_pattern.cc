@@ -93,7 +93,8 @@ OpPatternKind OpPatternOf(const PrimFunc& func) {
 }
 
 IRModule AnnotateTIROpPattern(IRModule module) {
-  for (PrimFunc& func : module.prim_funcs) func.attrs[kOpPatternAttr] = static_cast<int64_t>(AnalyzeOpPattern(func));
+  for (PrimFunc& func : module.prim_funcs)
+    func.attrs.try_emplace(kOpPatternAttr, static_cast<int64_t>(AnalyzeOpPattern(func)));
   return module;
 }
 

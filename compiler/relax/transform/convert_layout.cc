@@ -8,6 +8,7 @@
 
 #include "compiler/relax/op.h"
 #include "compiler/relax/op/layout.h"
+#include "compiler/relax/op/winograd.h"
 #include "compiler/relax/transform/dead_code_elimination.h"
 #include "compiler/relax/visitor.h"
 #include "support/status_macros.h"
@@ -79,7 +80,8 @@ struct Image {
 
 class LayoutConverter {
  public:
-  LayoutConverter(const Function& func, int64_t lanes) : lanes_(lanes) {
+  LayoutConverter(const Function& func, const LayoutTarget& target)
+      : lanes_(target.lanes), allows_winograd_(target.allows_winograd) {
     VisitVars(func.body.body, [&](const Var& var) { returned_.insert(var.get()); });
   }
 
@@ -289,6 +291,10 @@ class LayoutConverter {
     } else {
       ASSIGN_OR_RETURN(from, AsPlain(from, builder));
     }
+    if (in > 0 && !is_depthwise) {
+      const std::optional<WinogradPlan> plan = WinogradPlanOf(call, from, *weight, out);
+      if (plan) return ConvertToWinograd(call, {from, in}, *weight, *plan, builder);
+    }
     const std::string spatial = weight->shape().size() == 3 ? "W" : weight->shape().size() == 4 ? "HW" : "DHW";
     const int64_t weight_in = is_depthwise ? 0 : in;
     AttrMap attrs = call.attrs;
@@ -303,6 +309,41 @@ class LayoutConverter {
       computed_ += std::accumulate(shape.begin(), shape.end(), weight->num_elements() / outputs, std::multiplies<>());
     }
     return Made(std::move(made), out);
+  }
+
+  // How Winograd's algorithm computes a convolution.
+  struct WinogradPlan {
+    int64_t tile, rows, columns, out_block;
+  };
+  // nullopt: it does not, or is not worth it.
+  std::optional<WinogradPlan> WinogradPlanOf(const Call& call, const Expr& image, const TensorData& weight,
+                                             int64_t out_block) const {
+    const auto are = [&](const std::string& name, int64_t value) {
+      const std::vector<int64_t> values = IntsAttr(call.attrs, name);
+      return std::all_of(values.begin(), values.end(), [&](int64_t each) { return each == value; });
+    };
+    const std::vector<int64_t>& w = weight.shape();
+    if (!allows_winograd_ || call.op != &GetOp("nn.conv2d") || w[2] != 3 || w[3] != 3 || !are("strides", 1) ||
+        !are("dilation", 1) || IntAttr(call.attrs, "groups", 1) != 1)
+      return std::nullopt;
+    std::vector<int64_t> pads = IntsAttr(call.attrs, "padding");
+    pads.resize(4, 0);
+    const std::vector<int64_t> extents = *ShapeOf(image);
+    const int64_t rows = extents[2] + pads[0] + pads[2] - 2, columns = extents[3] + pads[1] + pads[3] - 2;
+    const int64_t tile = ChooseWinogradTile({w[1], w[0], rows, columns});
+    return tile == 0 ? std::nullopt : std::optional(WinogradPlan{tile, rows, columns, out_block});
+  }
+
+  Converted ConvertToWinograd(const Call& call, const Blocked& image, const TensorData& weight,
+                              const WinogradPlan& plan, BlockBuilder& builder) {
+    AttrMap attrs = {{"tile", plan.tile}};
+    if (call.attrs.contains("padding")) attrs["padding"] = call.attrs.at("padding");
+    ASSIGN_OR_RETURN(const Var packed, builder.EmitCall("nn.winograd_data_pack", {image.value}, attrs, "packed"));
+    const Expr weights = MakeConstant(WinogradWeights(weight, plan.tile, image.block, plan.out_block));
+    ASSIGN_OR_RETURN(const Var products, builder.EmitCall("nn.winograd_bgemm", {packed, weights}, {}, "products"));
+    computed_ += plan.rows * plan.columns * weight.num_elements();
+    attrs = {{"tile", plan.tile}, {"output_size", MakeIntsAttr({plan.rows, plan.columns})}};
+    return Made(MakeCall("nn.winograd_inverse", {products}, std::move(attrs)), plan.out_block);
   }
 
   std::optional<std::vector<int64_t>> PlainShapeOf(const Expr& e) {
@@ -404,6 +445,7 @@ class LayoutConverter {
   }
 
   const int64_t lanes_;
+  const bool allows_winograd_;
   std::unordered_set<const ExprNode*> returned_;
   std::deque<Image> images_;
   std::unordered_map<const ExprNode*, Image*> image_of_;
@@ -415,7 +457,7 @@ class LayoutConverter {
 
 StatusOr<IRModule> ConvertLayout(IRModule module, const LayoutTarget& target) {
   for (Function& func : module.functions) {
-    LayoutConverter converter(func, target.lanes);
+    LayoutConverter converter(func, target);
     ASSIGN_OR_RETURN(Function rewritten,
                      RewriteBindings(func, [&](const Binding& original, const Expr& value, BlockBuilder& builder) {
                        return converter.Rewrite(original, value, builder);

@@ -33,6 +33,7 @@ def options():
     parser.add_argument("--trials", type=int, default=64, help="per task; 0: untuned alone")
     parser.add_argument("--blocks", type=int, default=30)
     parser.add_argument("--cpus", default="0", help="one thread each: 0 or 0,1")
+    parser.add_argument("--winograd", action="store_true", help="of networks, also what Winograd's algorithm gives")
     parser.add_argument("--cold", action="store_true", help="inputs and outputs out of the caches before each call")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "cpu_kernels", help="results, models, database")
     return parser.parse_args()
@@ -96,6 +97,8 @@ class Comparison:
             if self.given.trials:
                 found["Lathe tuned"], tuned, row["tuning_s"] = self.lathe.tuned(model, folder)
                 row["trials"] = tuned["trials_measured"]
+                if self.given.winograd:
+                    found["Lathe by Winograd"], _, row["winograd_tuning_s"] = self.lathe.tuned(model, folder, "winograd", ["--winograd"])
         except RuntimeError as error:
             row["why"] = str(error)
         return found
@@ -173,6 +176,9 @@ def line_of(row):
         return f"{row['name']}: {row.get('why', 'no time')}"
     share = 100 * row["limit_ns"] / tuned["median_ns"]
     ratio = f", {best[1] / tuned['median_ns']:.2f} x {best[0]}" if best else ""
+    winograd = row["sides"].get("Lathe by Winograd", {}).get("median_ns")
+    if winograd and best:
+        ratio += f", by Winograd {report.time_text(winograd)}, {best[1] / winograd:.2f} x"
     return f"{row['name']}: {report.time_text(tuned['median_ns'])}, {share:.0f} % of {row['roof']}{ratio}, {row.get('tuning_s', 0):.0f} s"
 
 

@@ -22,16 +22,16 @@ class Lathe:
     def untuned(self, model, folder):
         return self._compile(model, folder / "untuned.so", folder / "no.db")
 
-    def tuned(self, model, folder):
+    def tuned(self, model, folder, name="tuned", flags=()):
         """The artifact, the trials that were measured, and the seconds that this took."""
         begin = time.monotonic()
-        words = ["--db", self.database, "--cpus", self.cpus, "--target", self.target]
+        words = ["--db", self.database, "--cpus", self.cpus, "--target", self.target, *flags]
         text = self._call("tune", model, "--trials-per-task", self.trials, "--json", *words)
         report = json.loads(text)
-        return self._compile(model, folder / "tuned.so", self.database), report, time.monotonic() - begin
+        return self._compile(model, folder / f"{name}.so", self.database, flags), report, time.monotonic() - begin
 
-    def _compile(self, model, output, database):
+    def _compile(self, model, output, database, flags=()):
         if not database.exists():
             self._call("db", "import", "-", "--db", database, text='{"kind": "header", "format": "lathe.records/1"}\n')
-        self._call("compile", model, "-o", output, "--target", self.target, "--db", database)
+        self._call("compile", model, "-o", output, "--target", self.target, "--db", database, *flags)
         return output

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "compiler/relax/op.h"
+#include "compiler/relax/op/winograd.h"
 #include "compiler/relax/transform/fold_constant.h"
 #include "compiler/relax/visitor.h"
 #include "compiler/relax/well_formed.h"
@@ -196,6 +197,67 @@ TEST_P(ConvertLayoutTest, KeepsEveryElement) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, ConvertLayoutTest, testing::ValuesIn(kLayoutCases),
                          [](const auto& info) { return info.param.name; });
+
+TEST(ChooseWinogradTile, CountsProductsTransformsAndWeights) {
+  EXPECT_EQ(ChooseWinogradTile({64, 64, 56, 56}), 4);
+  EXPECT_EQ(ChooseWinogradTile({256, 256, 14, 14}), 4);
+  EXPECT_EQ(ChooseWinogradTile({512, 512, 7, 7}), 2);  // Tiles of 4 would need four times the weights.
+  EXPECT_EQ(ChooseWinogradTile({512, 512, 2, 2}), 0);
+  EXPECT_EQ(ChooseWinogradTile({8, 8, 56, 56}), 0);
+}
+
+// A square of 14 pixels in tiles of 4, and one of 8 in tiles of 2, with borders; what is no 3 x 3 of stride 1 stays.
+TEST(ConvertLayout, ComputesByWinogradsAlgorithmWhereItMay) {
+  for (const auto& [size, channels, products] :
+       {std::tuple<int64_t, int64_t, const char*>{14, 64, "6x6x1x16x4x4x4"}, {8, 128, "4x4x1x32x4x4x4"}}) {
+    std::vector<std::vector<double>> values;
+    for (const bool allows : {false, true}) {
+      Net net({1, 4, size, size}, true);
+      const Expr first = net.Conv(net.input(), {channels, 4, 1, 1});
+      const Expr second = net.Conv(first, {channels, channels, 3, 3}, kPad1);
+      const Expr third = net.Conv(second, {4, channels, 3, 3}, {{"strides", Ints({2, 2})}});
+      LayoutTarget target(kLanes);
+      target.allows_winograd = allows;
+      StatusOr<IRModule> module = ConvertLayout(net.Finish(third), target);
+      ASSERT_TRUE(module.ok()) << module.status().ToString();
+      EXPECT_EQ(CheckWellFormed(*module).message(), "");
+      if (allows) {
+        EXPECT_THAT(CallsOf(*module), testing::Contains(std::string("winograd_bgemm ") + products));
+        EXPECT_THAT(CallsOf(*module).back(), testing::StartsWith("reshape 1x4x"));
+      }
+      module = FoldConstant(*std::move(module));
+      ASSERT_TRUE(module.ok()) << module.status().ToString();
+      const TensorData* data = AsConstant(module->functions[0].body.body);
+      ASSERT_NE(data, nullptr);
+      values.push_back(data->ToDoubles());
+    }
+    double largest = 0, error = 0;
+    for (size_t i = 0; i < values[0].size(); ++i) {
+      largest = std::max(largest, std::abs(values[0][i]));
+      error = std::max(error, std::abs(values[0][i] - values[1][i]));
+    }
+    EXPECT_LT(error, 2e-6 * largest);
+  }
+}
+
+TEST(Winograd, RefusesWhatIsNoTileOfItsOwn) {
+  const auto error = [](const char* op, const std::vector<std::vector<int64_t>>& shapes, AttrMap attrs) {
+    BlockBuilder builder;
+    std::vector<Expr> args;
+    for (const std::vector<int64_t>& shape : shapes) args.push_back(builder.Param("x", F32(shape)));
+    return MakeCall(op, args, std::move(attrs)).status().message();
+  };
+  EXPECT_EQ(error("nn.winograd_data_pack", {{1, 2, 8, 8, 4}}, {{"tile", int64_t{3}}}),
+            "nn.winograd_data_pack: a tile of 3; 2 or 4 required");
+  EXPECT_EQ(error("nn.winograd_data_pack", {{1, 2, 1, 8, 4}}, {{"tile", int64_t{2}}}),
+            "nn.winograd_data_pack: pads [0, 0, 0, 0] of 1 x 8 pixels leave no result");
+  EXPECT_EQ(error("nn.winograd_bgemm", {{4, 4, 1, 2, 3, 3, 4}, {4, 4, 2, 3, 4, 4}}, {}),
+            "nn.winograd_bgemm: data [4, 4, 1, 2, 3, 3, 4] and weights [4, 4, 2, 3, 4, 4] differ in products or input "
+            "channels");
+  EXPECT_EQ(
+      error("nn.winograd_inverse", {{4, 4, 1, 2, 3, 3, 4}}, {{"tile", int64_t{2}}, {"output_size", Ints({7, 6})}}),
+      "nn.winograd_inverse: [4, 4, 1, 2, 3, 3, 4] are not the products of 7 x 6 pixels in tiles of 2");
+}
 
 TEST(ConvertLayout, ReturnsImagesAsTheyWere) {
   Net net({1, 8, 4, 4}, false);

@@ -5,6 +5,7 @@
 #include "compiler/ir/visitor.h"
 #include "compiler/relax/op.h"
 #include "compiler/script/printer.h"
+#include "tests/compiler/schedule/soundness.h"
 #include "tuner/space/space_generator.h"
 
 namespace lathe {
@@ -106,6 +107,26 @@ INSTANTIATE_TEST_SUITE_P(
                                                                                              // no lanes of their own.
         OperatorCase{"Softmax", "nn.softmax", {{4, 1000}}, {{"axis", -1}}, 8}),
     [](const auto& info) { return info.param.name; });
+
+// Winograd's transforms: indices choose the formula, so each is written out by itself, innermost but for the lanes.
+TEST(DefaultSchedule, WritesOutTheFormulasThatIndicesChoose) {
+  const Target target = *Target::Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v4 -num-cores=1");
+  const auto schedule_of = [&](const PrimFunc& func) {
+    const StatusOr<Schedule> schedule = DefaultSchedule(func, target);
+    CHECK(schedule.ok()) << schedule.status().ToString();
+    ExpectSameBits(func, schedule->func());
+    const std::string text = Print(schedule->func());
+    std::string loops;
+    for (size_t at = text.find("    for "); at != std::string::npos; at = text.find("    for ", at + 1))
+      loops += text.substr(text.find(" in ", at) + 4, text.find(':', at) - text.find(" in ", at) - 4) + "; ";
+    return loops;
+  };
+  EXPECT_EQ(schedule_of(Legalize("nn.winograd_data_pack", {{1, 2, 6, 5, 16}}, {{"tile", 4}, {"padding", kPad1}})),
+            "T.parallel(2); T.grid(2, 2, 1); T.unroll(6); T.unroll(6); T.vectorized(16); ");
+  EXPECT_EQ(schedule_of(Legalize("nn.winograd_inverse", {{4, 4, 1, 2, 3, 2, 16}},
+                                 {{"tile", 2}, {"output_size", relax::MakeIntsAttr({5, 4})}})),
+            "T.parallel(2); T.grid(3, 2, 1); T.unroll(2); T.unroll(2); T.vectorized(16); ");
+}
 
 }  // namespace
 }  // namespace lathe
