@@ -17,8 +17,9 @@ constexpr Op kCallTir = {"call_tir", 2, OpPatternKind::kOpaque, InferCallTir, nu
 const std::map<std::string_view, const Op*>& Table() {
   static const auto* table = [] {
     auto* rows = new std::map<std::string_view, const Op*>;
-    for (const std::span<const Op> ops : {BinaryOps(), ConvolutionOps(), ManipulateOps(), MatrixOps(),
-                                          NormalizationOps(), PadOps(), PoolingOps(), ReductionOps(), UnaryOps(), WinogradOps()}) {
+    for (const std::span<const Op> ops :
+         {BinaryOps(), ConvolutionOps(), ManipulateOps(), MatrixOps(), NormalizationOps(), PadOps(), PoolingOps(),
+          ReductionOps(), UnaryOps(), WinogradOps()}) {
       for (const Op& op : ops) CHECK(rows->emplace(op.name, &op).second) << "operator " << op.name << " stands twice";
     }
     rows->emplace(kCallTir.name, &kCallTir);

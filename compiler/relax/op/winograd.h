@@ -1,6 +1,6 @@
 // Winograd's minimal filtering for 3 x 3 convolutions (A. Lavin, S. Gray: Fast algorithms for convolutional neural
-// networks, 2015): of an output tile of m x m pixels, Y = A^T [(G g G^T) * (B^T d B)] A, with (m + 2)^2 products instead
-// of 9 m^2. Three operators, images in blocks of channels:
+// networks, 2015): of an output tile of m x m pixels, Y = A^T [(G g G^T) * (B^T d B)] A, with (m + 2)^2 products
+// instead of 9 m^2. Three operators, images in blocks of channels:
 //   nn.winograd_data_pack  [N, C/b, H, W, b] -> [m+2, m+2, N, C/b, tiles, tiles, b]    B^T d B
 //   nn.winograd_bgemm      that, [m+2, m+2, K/b, C/b, b, b]  -> [m+2, m+2, N, K/b, tiles, tiles, b]
 //   nn.winograd_inverse    that -> [N, K/b, H, W, b]                                   A^T M A

@@ -27,8 +27,8 @@ struct DotShape {
 // What a target computes with.
 struct LayoutTarget {
   LayoutTarget(int64_t lanes, std::vector<DotShape> dots = {}) : lanes(lanes), dots(std::move(dots)) {}  // NOLINT
-  int64_t lanes;               // Of float32, in a vector.
-  std::vector<DotShape> dots;  // That it has, the widest first.
+  int64_t lanes;                 // Of float32, in a vector.
+  std::vector<DotShape> dots;    // That it has, the widest first.
   bool allows_winograd = false;  // Sums in another order, which are less exact (op/winograd.h).
 };
 
