@@ -7,11 +7,17 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/relax/tensor_data.h"
+
 namespace lathe::relax {
 
 // "OIHW", 16, 'o' -> "OIHW16o".
 std::string BlockedLayout(std::string_view plain, int64_t block, char axis);
 // 'o' of "OIHW16i8o" -> 8; 0: the layout has no such block.
 int64_t BlockOf(std::string_view layout, char axis);
+
+// Weights [O, I, spatial...] as [O / out, I / in, spatial..., in, out]; a block of 0 is none. O is filled up with
+// zeros, `in` must divide I.
+TensorData BlockWeights(const TensorData& weight, int64_t in, int64_t out);
 
 }  // namespace lathe::relax

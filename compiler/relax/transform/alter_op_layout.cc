@@ -14,24 +14,6 @@
 namespace lathe::relax {
 namespace {
 
-// [O, rest...] to [ceil(O / block), rest..., block]; what is beyond O is zero.
-TensorData BlockOuterAxis(const TensorData& weight, int64_t block) {
-  const std::vector<int64_t>& from = weight.shape();
-  const int64_t channels = from[0], size = weight.dtype().bytes(),
-                inner = channels == 0 ? 0 : weight.num_elements() / channels;
-  std::vector<int64_t> shape = from;
-  shape[0] = (channels + block - 1) / block;
-  shape.push_back(block);
-  std::vector<std::byte> bytes(static_cast<size_t>(shape[0] * inner * block * size));
-  for (int64_t o = 0; o < channels; ++o) {
-    const std::byte* source = weight.bytes().data() + o * inner * size;
-    std::byte* target = bytes.data() + (o / block * inner * block + o % block) * size;
-    for (int64_t i = 0; i < inner; ++i)
-      std::memcpy(target + i * block * size, source + i * size, static_cast<size_t>(size));
-  }
-  return TensorData(weight.dtype(), std::move(shape), std::move(bytes));
-}
-
 // [N, K] to [N / lanes, K / parts, lanes, parts].
 TensorData InPanels(const TensorData& weight, const DotShape& dot) {
   const int64_t n = weight.shape()[0], k = weight.shape()[1], size = weight.dtype().bytes();
@@ -96,7 +78,7 @@ StatusOr<IRModule> AlterOpLayout(IRModule module, const LayoutTarget& target) {
     attrs[attr] =
         is_conv ? BlockedLayout(PlainConvLayout(weight->shape().size()), block, 'o') : BlockedLayout("NK", block, 'n');
     attrs[is_conv ? "channels" : "units"] = channels;
-    return MakeCall(*call->op, {call->args[0], MakeConstant(BlockOuterAxis(*weight, block))}, std::move(attrs));
+    return MakeCall(*call->op, {call->args[0], MakeConstant(BlockWeights(*weight, 0, block))}, std::move(attrs));
   };
   for (Function& func : module.functions) {
     ASSIGN_OR_RETURN(func, RewriteBindings(func, rewrite));

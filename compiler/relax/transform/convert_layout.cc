@@ -1,7 +1,6 @@
 #include "compiler/relax/transform/convert_layout.h"
 
 #include <algorithm>
-#include <cstring>
 #include <deque>
 #include <numeric>
 #include <unordered_set>
@@ -45,30 +44,6 @@ std::vector<int64_t> WithBlock(std::vector<int64_t> shape, int64_t block) {
 
 bool IsOnePixel(const std::vector<int64_t>& shape) {
   return std::all_of(shape.begin() + 2, shape.end(), [](int64_t extent) { return extent == 1; });
-}
-
-// Weights [O, I, spatial...] as [O / out, I / in, spatial..., in, out]; a block of 0 is none.
-TensorData BlockWeights(const TensorData& weight, int64_t in, int64_t out) {
-  const std::vector<int64_t>& from = weight.shape();
-  const int64_t by_in = std::max<int64_t>(in, 1), by_out = std::max<int64_t>(out, 1), size = weight.dtype().bytes();
-  const int64_t inputs = from[1], taps = weight.num_elements() / (from[0] * inputs);
-  std::vector<std::byte> bytes(weight.bytes().size());
-  for (int64_t o = 0; o < from[0]; ++o) {
-    for (int64_t i = 0; i < inputs; ++i) {
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        const int64_t block = (o / by_out * (inputs / by_in) + i / by_in) * taps + tap;
-        const int64_t place = (block * by_in + i % by_in) * by_out + o % by_out;
-        std::memcpy(bytes.data() + place * size, weight.bytes().data() + ((o * inputs + i) * taps + tap) * size,
-                    static_cast<size_t>(size));
-      }
-    }
-  }
-  std::vector<int64_t> shape = from;
-  shape[0] /= by_out;
-  shape[1] /= by_in;
-  for (const int64_t block : {in, out})
-    if (block > 0) shape.push_back(block);
-  return TensorData(weight.dtype(), std::move(shape), std::move(bytes));
 }
 
 // A tensor and what else is known to be the same: one of both may be missing.
