@@ -56,6 +56,7 @@ class Grouping {
       if (node.func != nullptr && !IsMadeInPlace(*call)) node.pattern = OpPatternOf(*node.func);
     }
     VisitVars(binding.value, [&](const Var& var) {
+      users_[var.get()].push_back(nodes_.size());
       const auto found = position_.find(var.get());
       if (found != position_.end()) node.depth = std::max(node.depth, nodes_[found->second].depth + 1);
     });
@@ -127,11 +128,29 @@ class Grouping {
     for (const size_t p : producers) {
       if (kind_[Find(p)] <= OpPatternKind::kInjective) Join(i, p);
     }
+    if (node.pattern <= OpPatternKind::kBroadcast) JoinWhereAllUsersMeet(i);
+  }
+
+  // A producer whose users all end up in one group, as y * sigmoid(y), is part of it as well.
+  void JoinWhereAllUsersMeet(size_t i) {
+    const auto is_met = [&](size_t user) { return Find(user) == Find(i); };
+    for (const Expr& arg : TirArgs(nodes_[i].binding->value)) {
+      const auto found = position_.find(arg.get());
+      if (found == position_.end() || Find(found->second) == Find(i)) continue;
+      const size_t p = found->second;
+      const std::vector<size_t>& users = users_[arg.get()];
+      const bool is_result = uses_.at(arg.get()) > static_cast<int>(users.size());
+      const bool may_join = nodes_[p].func != nullptr && kind_[Find(p)] <= OpPatternKind::kOutEWiseFusable &&
+                            kind_[Find(p)] != OpPatternKind::kCommReduce &&
+                            Equal(nodes_[p].binding->var.struct_info(), nodes_[i].binding->var.struct_info());
+      if (may_join && !is_result && std::all_of(users.begin(), users.end(), is_met)) Join(i, p);
+    }
   }
 
   std::unordered_map<const ExprNode*, int> uses_;
   std::vector<Node> nodes_;
   std::unordered_map<const ExprNode*, size_t> position_;
+  std::unordered_map<const ExprNode*, std::vector<size_t>> users_;  // A node for each use in it.
   std::vector<size_t> parent_;
   std::vector<OpPatternKind> kind_;  // Of the group, at its root.
 };

@@ -135,6 +135,28 @@ TEST(FuseOps, LeavesAProducerWithTwoUsersAlone) {
   EXPECT_THAT(Calls(*module), ElementsAre("conv2d", "relu", "fused_conv2d_add"));
 }
 
+// y * sigmoid(y), and y * clip(y + 3) / 6: everybody who wants y is in one kernel with it.
+TEST(FuseOps, TakesAProducerWhoseUsersMeet) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({1, 16, 4, 4}));
+  const auto conv = [&](const Expr& from, uint64_t seed) {
+    return *builder.EmitCall("nn.conv2d", {from, Weights({16, 16, 3, 3}, seed)},
+                             {{"padding", MakeIntsAttr({1, 1, 1, 1})}});
+  };
+  const Var first = conv(x, 1);
+  const Var silu = *builder.EmitCall("multiply", {first, *builder.EmitCall("sigmoid", {first})});
+  const Var second = conv(silu, 2);
+  const Var more = *builder.EmitCall("add", {second, MakeScalar(kF32, 3)});
+  const Var gate = *builder.EmitCall("maximum", {more, MakeScalar(kF32, 0)});
+  const Var swish = *builder.EmitCall("multiply", {second, gate});
+  const Var third = conv(swish, 3);
+  const Var kept = *builder.EmitCall("multiply", {third, *builder.EmitCall("sigmoid", {third})});
+  const StatusOr<IRModule> module = OptimizeForTuning(ModuleOf(builder.Finish("main", MakeTuple({kept, third}))), 1);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  EXPECT_THAT(Calls(*module), ElementsAre("fused_conv2d_sigmoid_multiply", "fused_conv2d_add_maximum_multiply",
+                                          "conv2d", "fused_sigmoid_multiply"));
+}
+
 TEST(FuseOps, StripsOnlyTheNumberThatMadeANameUnique) {
   EXPECT_EQ(BaseName("conv2d_12"), "conv2d");
   EXPECT_EQ(BaseName("conv2d"), "conv2d");
