@@ -19,6 +19,7 @@
 #include "tests/e2e/guest_kernel.h"
 #include "tuner/search/search_strategy.h"
 #include "tuner/search/untuned_schedule.h"
+#include "tuner/space/default_schedule.h"
 
 namespace lathe {
 namespace {

@@ -15,6 +15,7 @@
 #include "tuner/job/job_search.h"
 #include "tuner/search/decision_names.h"
 #include "tuner/search/decisions.h"
+#include "tuner/space/constraints.h"
 
 namespace lathe {
 namespace {

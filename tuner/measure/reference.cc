@@ -21,7 +21,7 @@
 #include "tuner/measure/child_program.h"
 #include "tuner/measure/input_ranges.h"
 #include "tuner/measure/tolerance.h"
-#include "tuner/space/space_generator.h"
+#include "tuner/space/default_schedule.h"
 
 namespace lathe {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "compiler/ir/structural.h"
 #include "tuner/search/decisions.h"
+#include "tuner/space/constraints.h"
 
 namespace lathe {
 

@@ -2,6 +2,7 @@
 
 #include "support/status_macros.h"
 #include "tuner/search/search_strategy.h"
+#include "tuner/space/constraints.h"
 
 namespace lathe {
 

@@ -3,6 +3,7 @@
 #include "support/status_macros.h"
 #include "tuner/search/decisions.h"
 #include "tuner/search/population.h"
+#include "tuner/space/default_schedule.h"
 
 namespace lathe {
 namespace {

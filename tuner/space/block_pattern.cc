@@ -4,6 +4,7 @@
 
 #include "compiler/ir/integer.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/schedule/analysis.h"
 
 namespace lathe {
 namespace {
@@ -171,6 +172,12 @@ int64_t ChooseLanes(int64_t extent, const Vectors& vectors) {
   while (single < extent) single *= 2;
   // A vector some of whose lanes are left out costs a little more than a whole one.
   return whole == 1 || 2 * whole <= extent ? single : whole;
+}
+
+bool IsPlain(const Schedule& schedule, int row) {
+  const BlockNode& block = schedule.BlockOf(row);
+  return WhyNotSchedulable(schedule, row).empty() && IsTriviallyBound(schedule, row) && block.writes.size() == 1 &&
+         schedule.ChildBlocksOf(row).empty() && !schedule.LoopsOf(row).empty();
 }
 
 bool HasDataReuse(const BlockNode& block) {

@@ -61,6 +61,9 @@ std::optional<std::vector<PackedRead>> ReadsToPack(const BlockNode& block, size_
 // are left out is known then. Of several vectors it is not, which costs more than they save. 1: none.
 int64_t ChooseLanes(int64_t extent, const Vectors& vectors);
 
+// A block that rules may schedule: one output, loops of its own that its iters are bound to one by one, no block in it.
+bool IsPlain(const Schedule& schedule, int row);
+
 // There is a read that some data-parallel iter of more than one iteration does not move: tiling can reuse it.
 bool HasDataReuse(const BlockNode& block);
 // An if_then_else or select stands in the body, as in padding.

@@ -15,6 +15,7 @@
 #include "compiler/schedule/set_scope.h"
 #include "compiler/schedule/split.h"
 #include "support/status_macros.h"
+#include "tuner/space/anchor.h"
 #include "tuner/space/block_pattern.h"
 #include "tuner/space/elementwise.h"
 
@@ -201,6 +202,21 @@ Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accum
   if (fills_rows) RETURN_IF_ERROR(VectorizeInnermost(schedule, last, target));
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, rows));
   return Parallel(schedule, outer);
+}
+
+std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators) {
+  for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
+    const bool is_named = schedule.FindBlock(schedule.BlockOf(row).name) == row;
+    if (!is_named || !IsPlain(schedule, row) || IsAnchor(schedule, row, target)) return std::nullopt;
+  }
+  Schedule attempt = schedule;
+  return ScheduleRows(attempt, target, accumulators).ok() ? std::optional(std::move(attempt)) : std::nullopt;
+}
+
+std::vector<Schedule> RowSchedules(const Schedule& inlined, const Target& target) {
+  std::vector<Schedule> schedules;
+  if (auto rows = TryRows(inlined, target, Accumulators::kSampled)) schedules.push_back(*std::move(rows));
+  return schedules;
 }
 
 }  // namespace lathe

@@ -2,6 +2,9 @@
 // with a vector.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
 
@@ -18,5 +21,11 @@ namespace lathe {
 // are not the same loop.
 enum class Accumulators : uint8_t { kFixed, kSampled };
 Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators);
+
+// A copy with ScheduleRows, where no block is better tiled; nullopt: the function is none of rows.
+std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators);
+
+// Rule: TryRows, sampled.
+std::vector<Schedule> RowSchedules(const Schedule& inlined, const Target& target);
 
 }  // namespace lathe

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
+#include <span>
 #include <vector>
 
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
+#include "tuner/space/space_rule.h"
 
 namespace lathe {
 
@@ -22,16 +23,8 @@ class SpaceGenerator {
   virtual StatusOr<std::vector<Sketch>> Generate(const PrimFunc& workload, const Target& target) const = 0;
 };
 
-// MetaSchedule's post-order-apply with Lathe's rules for CPUs: AutoInline, multi-level tiling with a register tile for
-// each axis that can be vectorized, element-wise and reduction schedules for the rest.
-std::unique_ptr<SpaceGenerator> MakePostOrderApply();
-
-// The schedule of a workload that nobody has tuned: inlined, parallel, vectorized, fixed sizes. Never fails on a
-// schedulable function: a block that fits no rule keeps its loops. Recorded in the schedule's trace.
-StatusOr<Schedule> DefaultSchedule(const PrimFunc& workload, const Target& target);
-
-// Whether a candidate may be built: its register tile fits the target, its parallel and unrolled extents are sane.
-// FailedPrecondition says which bound it breaks. Cheap: nothing is lowered.
-Status CheckConstraints(const Schedule& candidate, const Target& target);
+// MetaSchedule's post-order-apply: AutoInline, then the sketches of each rule; of a workload that none applies to, the
+// default schedule. `rules` outlive the generator.
+std::unique_ptr<SpaceGenerator> MakePostOrderApply(std::span<const SpaceRule> rules = CpuSpaceRules());
 
 }  // namespace lathe

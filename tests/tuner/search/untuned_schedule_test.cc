@@ -7,6 +7,8 @@
 #include "tests/tuner/search/simulated_device.h"
 #include "tests/tuner/space/workloads.h"
 #include "tuner/feature/feature_extractor.h"
+#include "tuner/space/constraints.h"
+#include "tuner/space/default_schedule.h"
 #include "tuner/space/register_pressure.h"
 
 namespace lathe {

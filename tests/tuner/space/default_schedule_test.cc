@@ -1,12 +1,13 @@
 // What "untuned" means: the default schedule of each kind of operator is parallel, vectorised where its data lies in
 // rows, and keeps its sums in local accumulators. Never naive loops.
+#include "tuner/space/default_schedule.h"
+
 #include <gmock/gmock.h>
 
 #include "compiler/ir/visitor.h"
 #include "compiler/relax/op.h"
 #include "compiler/script/printer.h"
 #include "tests/compiler/schedule/soundness.h"
-#include "tuner/space/space_generator.h"
 
 namespace lathe {
 namespace {

@@ -9,6 +9,7 @@
 #include "compiler/script/printer.h"
 #include "tests/compiler/schedule/soundness.h"
 #include "tests/property_runs.h"
+#include "tests/tuner/space/workloads.h"
 #include "tuner/feature/loop_nest.h"
 #include "tuner/search/search_strategy.h"
 #include "tuner/space/space_generator.h"
@@ -76,18 +77,6 @@ TuneTask TaskOf(const std::string& text, const char* target) {
   return task;
 }
 
-// The second factor is given as the instruction wants it.
-const char kPanels[] = R"(
-@T.prim_func
-def main(A: T.Buffer((12, 48), "uint8"), B: T.Buffer((2, 12, 16, 4), "int8"), C: T.Buffer((12, 32), "int32")):
-    for i, j, k in T.grid(12, 32, 48):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = 0
-            C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vj // 16, vk // 4, vj % 16, vk % 4])
-)";
-
 struct DotSpaceCase {
   const char *name, *target, *intrin;  // "": none fits.
   std::string text;
@@ -125,7 +114,7 @@ INSTANTIATE_TEST_SUITE_P(
         DotSpaceCase{"Bf16Transposed", kX86, "dot_16x2_avx512bf16", Product("bfloat16", "bfloat16", "float32", true)},
         DotSpaceCase{"ArmInt8", kArm, "dot_4x4_i8i8s32_sdot", Product("int8", "int8", "int32", false)},
         DotSpaceCase{"ArmUint8", kArm, "dot_4x4_u8u8i32_hdot", Product("uint8", "uint8", "int32", true)},
-        DotSpaceCase{"Panels", kX86, "dot_16x4_vnni", kPanels},
+        DotSpaceCase{"Panels", kX86, "dot_16x4_vnni", kProductInPanels},
         DotSpaceCase{"Convolution", kX86, "dot_16x4_vnni", kConv},
         DotSpaceCase{"ChannelsFirst", kX86, "dot_16x4_vnni", kChannelsFirst},
         DotSpaceCase{"SignsThatNoInstructionTakes", kX86, "", Product("int8", "uint8", "int32", false)},
@@ -135,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(DotSpace, PanelsThatAreGivenAreNotCopied) {
-  const TuneTask task = TaskOf(kPanels, kX86);
+  const TuneTask task = TaskOf(kProductInPanels, kX86);
   EXPECT_EQ(task.sketches.at(0).trace.ToPython().find("cache_read"), std::string::npos);
 }
 

@@ -9,6 +9,7 @@
 #include "tests/tuner/space/workloads.h"
 #include "tuner/search/search_strategy.h"
 #include "tuner/space/block_pattern.h"
+#include "tuner/space/default_schedule.h"
 #include "tuner/space/register_pressure.h"
 #include "tuner/space/row_reduction.h"
 #include "tuner/space/space_generator.h"

@@ -153,4 +153,16 @@ def main(X: T.Buffer((6, 192), "float32"), Y: T.Buffer((6, 192), "float32")):
             Y[vi, vk] = D[vi, vk] / (S[vi] - T.float32(1))
 )";
 
+// The second factor is given as the instruction wants it.
+inline constexpr char kProductInPanels[] = R"(
+@T.prim_func
+def main(A: T.Buffer((12, 48), "uint8"), B: T.Buffer((2, 12, 16, 4), "int8"), C: T.Buffer((12, 32), "int32")):
+    for i, j, k in T.grid(12, 32, 48):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = 0
+            C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vj // 16, vk // 4, vj % 16, vk % 4])
+)";
+
 }  // namespace lathe

@@ -8,6 +8,7 @@
 #include "tuner/search/decisions.h"
 #include "tuner/search/evolutionary_search.h"
 #include "tuner/search/population.h"
+#include "tuner/space/constraints.h"
 
 namespace lathe {
 namespace {

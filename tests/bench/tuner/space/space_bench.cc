@@ -20,6 +20,7 @@
 #include "runtime/peak.h"
 #include "support/status_macros.h"
 #include "tuner/search/search_strategy.h"
+#include "tuner/space/default_schedule.h"
 
 namespace lathe {
 namespace {

@@ -1,0 +1,22 @@
+#include "tuner/space/space_rule.h"
+
+#include "tuner/space/dot_tiles.h"
+#include "tuner/space/packed_tiles.h"
+#include "tuner/space/row_reduction.h"
+#include "tuner/space/vector_tiles.h"
+
+namespace lathe {
+namespace {
+
+constexpr SpaceRule kCpuRules[] = {
+    {"dot_tiles", "register tiles of the anchor whose steps an instruction takes several at a time", DotTiles},
+    {"vector_tiles", "register tiles of the anchor, for each axis that can be vector lanes", VectorTiles},
+    {"packed_tiles", "the same for axes that become lanes by another layout of what is read", PackedTiles},
+    {"rows", "functions that reduce the axis along which their input lies in memory, row by row", RowSchedules},
+};
+
+}  // namespace
+
+std::span<const SpaceRule> CpuSpaceRules() { return kCpuRules; }
+
+}  // namespace lathe
