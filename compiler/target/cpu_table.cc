@@ -5,49 +5,44 @@ namespace {
 
 constexpr auto kX86 = Target::Arch::kX86_64;
 constexpr auto kArm = Target::Arch::kAArch64;
-constexpr int64_t kKiB = 1 << 10, kMiB = 1 << 20;
 
 constexpr CpuRow kCpus[] = {
-    {"x86-64", kX86, "", "sse2", 1, {32 * kKiB, 256 * kKiB, 2 * kMiB}},
-    {"x86-64-v2", kX86, "x86-64", "popcnt,sse3,sse4.1,sse4.2,ssse3", 1, {32 * kKiB, 256 * kKiB, 2 * kMiB}},
-    {"x86-64-v3", kX86, "x86-64-v2", "avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe", 2, {32 * kKiB, 512 * kKiB, 2 * kMiB}},
-    {"x86-64-v4", kX86, "x86-64-v3", "avx512bw,avx512cd,avx512dq,avx512f,avx512vl", 2, {32 * kKiB, 1 * kMiB, 2 * kMiB}},
-    {"haswell", kX86, "x86-64-v3", "", 2, {32 * kKiB, 256 * kKiB, 2 * kMiB}},
-    {"skylake", kX86, "x86-64-v3", "clflushopt", 2, {32 * kKiB, 256 * kKiB, 2 * kMiB}},
-    {"alderlake", kX86, "x86-64-v3", "avxvnni,clflushopt", 2, {48 * kKiB, 1280 * kKiB, 3 * kMiB}},
-    {"skylake-avx512", kX86, "x86-64-v4", "clflushopt", 2, {32 * kKiB, 1 * kMiB, 1408 * kKiB}},
-    {"cascadelake", kX86, "skylake-avx512", "avx512vnni", 2, {32 * kKiB, 1 * kMiB, 1408 * kKiB}},
-    {"icelake-server",
-     kX86,
-     "cascadelake",
-     "avx512bitalg,avx512ifma,avx512vbmi,avx512vbmi2,avx512vpopcntdq",
-     2,
-     {48 * kKiB, 1280 * kKiB, 1536 * kKiB}},
-    {"sapphirerapids",
-     kX86,
-     "icelake-server",
-     "amx-bf16,amx-int8,amx-tile,avx512bf16,avx512fp16,avxvnni",
-     2,
-     {48 * kKiB, 2 * kMiB, 1920 * kKiB}},
-    {"znver2", kX86, "x86-64-v3", "clflushopt", 2, {32 * kKiB, 512 * kKiB, 4 * kMiB}},
-    {"znver3", kX86, "x86-64-v3", "clflushopt", 2, {32 * kKiB, 512 * kKiB, 4 * kMiB}},
-    {"znver4", kX86, "icelake-server", "avx512bf16", 1, {32 * kKiB, 1 * kMiB, 4 * kMiB}},
-    {"znver5", kX86, "znver4", "avxvnni", 2, {48 * kKiB, 1 * kMiB, 4 * kMiB}},
-    {"generic", kArm, "", "fp-armv8,neon", 1, {32 * kKiB, 512 * kKiB, 512 * kKiB}},
-    {"cortex-a53", kArm, "generic", "crc", 1, {32 * kKiB, 128 * kKiB, 0}},
-    {"cortex-a57", kArm, "generic", "crc", 1, {32 * kKiB, 512 * kKiB, 0}},
-    {"cortex-a72", kArm, "generic", "crc", 1, {32 * kKiB, 256 * kKiB, 0}},
-    {"cortex-a55", kArm, "generic", "crc,dotprod,fullfp16,lse,rdm", 1, {32 * kKiB, 128 * kKiB, 512 * kKiB}},
-    {"cortex-a76", kArm, "cortex-a55", "", 2, {64 * kKiB, 512 * kKiB, 512 * kKiB}},
-    {"cortex-a78", kArm, "cortex-a55", "", 2, {64 * kKiB, 512 * kKiB, 1 * kMiB}},
-    {"cortex-a78c", kArm, "cortex-a55", "", 2, {64 * kKiB, 512 * kKiB, 1 * kMiB}},
-    {"carmel", kArm, "generic", "crc,fullfp16,lse,rdm", 2, {64 * kKiB, 1 * kMiB, 512 * kKiB}},
-    {"neoverse-n1", kArm, "cortex-a55", "", 2, {64 * kKiB, 1 * kMiB, 1 * kMiB}},
-    {"neoverse-v1", kArm, "neoverse-n1", "bf16,fp16fml,i8mm,sve", 4, {64 * kKiB, 1 * kMiB, 1 * kMiB}},
-    {"neoverse-v2", kArm, "neoverse-v1", "sve2", 4, {64 * kKiB, 2 * kMiB, 1 * kMiB}},
+    {"x86-64", kX86, "", "sse2", "generic-x86-64"},
+    {"x86-64-v2", kX86, "x86-64", "popcnt,sse3,sse4.1,sse4.2,ssse3", "generic-x86-64"},
+    {"x86-64-v3", kX86, "x86-64-v2", "avx,avx2,bmi,bmi2,f16c,fma,lzcnt,movbe", "generic-x86-64-v3"},
+    {"x86-64-v4", kX86, "x86-64-v3", "avx512bw,avx512cd,avx512dq,avx512f,avx512vl", "generic-x86-64-v4"},
+    {"haswell", kX86, "x86-64-v3", "", "haswell"},
+    {"skylake", kX86, "x86-64-v3", "clflushopt", "skylake"},
+    {"alderlake", kX86, "x86-64-v3", "avxvnni,clflushopt", "golden-cove"},
+    {"skylake-avx512", kX86, "x86-64-v4", "clflushopt", "skylake-server"},
+    {"cascadelake", kX86, "skylake-avx512", "avx512vnni", "skylake-server"},
+    {"icelake-server", kX86, "cascadelake", "avx512bitalg,avx512ifma,avx512vbmi,avx512vbmi2,avx512vpopcntdq",
+     "ice-lake-server"},
+    {"sapphirerapids", kX86, "icelake-server", "amx-bf16,amx-int8,amx-tile,avx512bf16,avx512fp16,avxvnni",
+     "sapphire-rapids"},
+    {"znver2", kX86, "x86-64-v3", "clflushopt", "zen2"},
+    {"znver3", kX86, "x86-64-v3", "clflushopt", "zen3"},
+    {"znver4", kX86, "icelake-server", "avx512bf16", "zen4"},
+    {"znver5", kX86, "znver4", "avxvnni", "zen5"},
+    {"generic", kArm, "", "fp-armv8,neon", "generic-aarch64"},
+    {"cortex-a53", kArm, "generic", "crc", "cortex-a53"},
+    {"cortex-a57", kArm, "generic", "crc", "cortex-a57"},
+    {"cortex-a72", kArm, "generic", "crc", "cortex-a72"},
+    {"cortex-a55", kArm, "generic", "crc,dotprod,fullfp16,lse,rdm", "cortex-a55"},
+    {"cortex-a76", kArm, "cortex-a55", "", "cortex-a76"},
+    {"cortex-a78", kArm, "cortex-a55", "", "cortex-a78"},
+    {"cortex-a78c", kArm, "cortex-a55", "", "cortex-a78"},
+    {"carmel", kArm, "generic", "crc,fullfp16,lse,rdm", "carmel"},
+    {"neoverse-n1", kArm, "cortex-a55", "", "neoverse-n1"},
+    {"neoverse-v1", kArm, "neoverse-n1", "bf16,fp16fml,i8mm,sve", "neoverse-v1"},
+    {"neoverse-v2", kArm, "neoverse-v1", "sve2", "neoverse-v2"},
 };
 
-// The other CPUs that LLVM knows: what its table says of them, caches and units as those of `like`.
+struct KnownByFeatures {
+  std::string_view features, cpu;  // All of them, separated by commas; empty: none that is known.
+};
+
+// The other CPUs that LLVM knows: what its table says of them, the core that of `like`.
 struct LikeRow {
   std::string_view names;  // Separated by commas.
   std::string_view like, features;
@@ -98,6 +93,21 @@ constexpr LikeRow kLike[] = {
     {"cortex-a510,cortex-a520,cortex-a520ae,cortex-a710,cortex-a715,cortex-a720,cortex-a720ae,cortex-a725,cortex-x2,"
      "cortex-x3,cortex-x4,cortex-x925,neoverse-n2,neoverse-n3,neoverse-v3,neoverse-v3ae",
      "neoverse-v2", ""},
+};
+
+// What tells the processors of a feature from others, the first that fits; no feature that a kernel must ask to use
+// (AMX).
+constexpr KnownByFeatures kKnownByFeatures[] = {
+    {"avx512fp16", "sapphirerapids"},
+    {"avx512bf16,avx512vbmi2,avxvnni", "znver5"},
+    {"avx512bf16,avx512vbmi2", "znver4"},
+    {"avx512vbmi2", "icelake-server"},
+    {"avx512vnni", "cascadelake"},
+    {"avx512f,clflushopt", "skylake-avx512"},
+    {"avx512f", ""},
+    {"avxvnni", "alderlake"},
+    {"sve2", "neoverse-v2"},
+    {"i8mm,sve", "neoverse-v1"},
 };
 
 constexpr FeatureRow kFeatures[] = {
@@ -227,7 +237,7 @@ std::vector<CpuRow> AllCpus() {
     const CpuRow* like = FindCpuIn(kCpus, group.like);
     CHECK(like != nullptr) << "no CPU " << std::string(group.like);
     for (std::string_view names = group.names; !names.empty();)
-      rows.push_back({FirstPart(names), like->arch, like->name, group.features, like->fma_per_cycle, like->caches});
+      rows.push_back({FirstPart(names), like->arch, like->name, group.features, like->micro_arch});
   }
   return rows;
 }
@@ -254,6 +264,17 @@ std::vector<std::string> CpuFeatures(const CpuRow& cpu) {
   }
   std::sort(features.begin(), features.end());
   return features;
+}
+
+std::string_view CpuOfFeatures(const std::vector<std::string>& features) {
+  for (const KnownByFeatures& row : kKnownByFeatures) {
+    const std::vector<std::string> wanted = SplitAtCommas(row.features);
+    const bool has_all = std::all_of(wanted.begin(), wanted.end(), [&](const std::string& name) {
+      return std::find(features.begin(), features.end(), name) != features.end();
+    });
+    if (has_all) return row.cpu;
+  }
+  return "";
 }
 
 const FeatureRow* FindFeature(std::string_view name, Target::Arch arch) { return FindIn(kFeatures, name, arch); }

@@ -12,15 +12,16 @@ namespace lathe {
 struct CpuRow {
   std::string_view name;  // LLVM's -mcpu.
   Target::Arch arch;
-  std::string_view base;      // The row whose features it has as well, or empty.
-  std::string_view features;  // Further ones, separated by commas.
-  int fma_per_cycle;
-  CacheSizes caches;
+  std::string_view base;        // The row whose features it has as well, or empty.
+  std::string_view features;    // Further ones, separated by commas.
+  std::string_view micro_arch;  // FindMicroArch.
 };
 const CpuRow* FindCpu(std::string_view name);
 std::span<const CpuRow> CpuRows();
 // All features of `cpu`, sorted.
 std::vector<std::string> CpuFeatures(const CpuRow& cpu);
+// The CPU that has just these kinds of features, as far as features tell; "": several, or none that is known.
+std::string_view CpuOfFeatures(const std::vector<std::string>& features);
 
 // A feature, the ones that it implies, and whether code may be generated with it.
 struct FeatureRow {

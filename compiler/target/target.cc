@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "compiler/target/cpu_table.h"
+#include "compiler/target/micro_arch.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -256,6 +257,7 @@ class TargetParser {
       cores_ = host_.num_cores;
     }
     target.num_cores_ = cores_;
+    target.micro_arch_ = FindMicroArch(FindCpu(target.tuning_cpu())->micro_arch);
     WriteAttrs(target);
     target.text_ = fmt::format("llvm -mcpu={}{}{} -mtriple={} -num-cores={}", target.cpu_,
                                target.attrs_.empty() ? "" : " -mattr=", fmt::join(target.attrs_, ","), target.triple_,
@@ -288,24 +290,25 @@ StatusOr<Target> Target::Parse(std::string_view text) { return Parse(text, Detec
 
 bool Target::Has(std::string_view feature) const { return Contains(features_, feature); }
 
-RegisterFile Target::register_file() const {
-  const int fma_per_cycle = FindCpu(cpu_)->fma_per_cycle;
-  if (arch_ == Arch::kAArch64)
-    return {.vector_bits = 128, .num_vector_registers = 32, .has_fma = true, .fma_per_cycle = fma_per_cycle};
-  if (Has("avx512f"))
-    return {.vector_bits = 512,
-            .num_vector_registers = 32,
-            .num_mask_registers = 8,
-            .has_fma = true,
-            .fma_per_cycle = fma_per_cycle};
-  const bool has_fma = Has("fma");
-  return {.vector_bits = Has("avx") ? 256 : 128,
-          .num_vector_registers = 16,
-          .has_fma = has_fma,
-          .fma_per_cycle = fma_per_cycle};
+std::string_view Target::tuning_cpu() const {
+  const bool is_level = cpu_ == "generic" || cpu_.starts_with("x86-64");
+  const std::string_view known = is_level ? CpuOfFeatures(features_) : "";
+  return known.empty() ? std::string_view(cpu_) : known;
 }
 
-CacheSizes Target::cache_sizes() const { return FindCpu(cpu_)->caches; }
+RegisterFile Target::register_file() const {
+  RegisterFile registers;
+  if (arch_ == Arch::kAArch64)
+    registers = {.vector_bits = 128, .num_vector_registers = 32, .has_fma = true};
+  else if (Has("avx512f"))
+    registers = {.vector_bits = 512, .num_vector_registers = 32, .num_mask_registers = 8, .has_fma = true};
+  else
+    registers = {.vector_bits = Has("avx") ? 256 : 128, .num_vector_registers = 16, .has_fma = Has("fma")};
+  registers.fma_per_cycle = std::max(1, static_cast<int>(micro_arch_->fma.per_cycle(registers.vector_bits)));
+  return registers;
+}
+
+CacheSizes Target::cache_sizes() const { return micro_arch_->caches; }
 
 std::vector<std::string> KnownTargetTags() {
   std::vector<std::string> tags;

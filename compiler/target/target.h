@@ -18,6 +18,8 @@ struct HostFacts {
 };
 HostFacts DetectHost();
 
+struct MicroArch;  // compiler/target/micro_arch.h
+
 struct RegisterFile {
   int vector_bits = 128;
   int num_vector_registers = 16;
@@ -62,6 +64,11 @@ class Target {
   // All features that the code may use and that a device can be asked for, sorted.
   const std::vector<std::string>& features() const { return features_; }
 
+  // The CPU whose core it is planned for, by LLVM's name: cpu(), or where that is a level of an instruction set, what
+  // the features are known by ("znver4"; or the level). Follows from the canonical text: equal targets give equal
+  // spaces on every machine.
+  std::string_view tuning_cpu() const;
+  const MicroArch& micro_arch() const { return *micro_arch_; }
   RegisterFile register_file() const;
   CacheSizes cache_sizes() const;
 
@@ -70,6 +77,7 @@ class Target {
   friend class TargetParser;
   Arch arch_ = Arch::kX86_64;
   std::string text_, triple_, cpu_;
+  const MicroArch* micro_arch_ = nullptr;  // A row that lives for ever.
   std::vector<std::string> attrs_, features_;
   int num_cores_ = 1;
 };

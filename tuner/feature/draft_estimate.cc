@@ -2,15 +2,13 @@
 
 #include <cmath>
 
+#include "compiler/target/micro_arch.h"
+
 namespace lathe {
 namespace {
 
-// A processor of recent years; candidates of one target are only compared with each other.
-constexpr double kFmaLatency = 4;
-constexpr double kLoadsPerCycle = 2;
+// What no table of processors says (the others: MicroArch); candidates of one target are only compared with each other.
 constexpr double kDivCycles = 8, kMathCycles = 16;
-constexpr double kL2BytesPerCycle = 32, kL3BytesPerCycle = 12, kMemoryBytesPerCycle = 5;
-constexpr double kDecodedPerCycle = 4, kColdDecodedPerCycle = 2.5, kDecodedCacheOperations = 1500;
 constexpr double kLoopCycles = 1, kLoopExitCycles = 6;
 constexpr double kLaunchCycles = 6000;
 constexpr double kShareOfLesserBounds = 0.2;  // Of what overlaps, not all is hidden.
@@ -76,6 +74,7 @@ DraftEstimate EstimateNest(const NestFootprints& footprints, const StoreNest& ne
                            const Target& target) {
   const RegisterFile registers = target.register_file();
   const CacheSizes caches = target.cache_sizes();
+  const MicroArch& core = target.micro_arch();
   const double runs = nest.iterations / std::max(1.0, footprints.IterationsInside(tile.first_loop));
   const double fma_per_cycle = std::max(1, registers.fma_per_cycle);
   const bool reduces =
@@ -83,20 +82,23 @@ DraftEstimate EstimateNest(const NestFootprints& footprints, const StoreNest& ne
 
   DraftEstimate estimate;
   estimate.compute = runs * tile.operations / fma_per_cycle;
-  estimate.ports = runs * std::max((tile.loads + tile.gathers) / kLoadsPerCycle, tile.stores + tile.gathers / 2);
-  if (reduces) estimate.latency = runs * tile.reduce_copies * kFmaLatency;
+  estimate.ports = runs * std::max((tile.loads + tile.gathers) / core.loads.per_cycle(registers.vector_bits),
+                                   (tile.stores + tile.gathers / 2) / core.stores.per_cycle(registers.vector_bits));
+  if (reduces) estimate.latency = runs * tile.reduce_copies * core.fma_latency;
   const double instructions = tile.operations + tile.loads + tile.stores + 2 * tile.gathers;
-  estimate.front_end =
-      runs * instructions / (instructions > kDecodedCacheOperations ? kColdDecodedPerCycle : kDecodedPerCycle);
+  const bool is_cold = instructions > core.decoded_cache_operations;
+  estimate.front_end = runs * instructions / (is_cold ? core.cold_decoded_per_cycle : core.decoded_per_cycle);
   const double excess = reduces ? std::max(0.0, tile.registers_needed() - registers.num_vector_registers) : 0;
   estimate.spills = runs * excess * tile.reduce_copies * 2;
 
-  estimate.l2 = footprints.LinesThrough(static_cast<double>(caches.l1_data_bytes)) * kCacheLineBytes / kL2BytesPerCycle;
-  estimate.l3 = footprints.LinesThrough(static_cast<double>(caches.l2_bytes)) * kCacheLineBytes / kL3BytesPerCycle;
+  estimate.l2 =
+      footprints.LinesThrough(static_cast<double>(caches.l1_data_bytes)) * kCacheLineBytes / core.l2_bytes_per_cycle;
+  estimate.l3 =
+      footprints.LinesThrough(static_cast<double>(caches.l2_bytes)) * kCacheLineBytes / core.l3_bytes_per_cycle;
   const double last = static_cast<double>(std::max(caches.l3_bytes, caches.l2_bytes));
   // What fits the last level stays there from one call to the next.
   const bool stays = footprints.LinesAt(0) * kCacheLineBytes <= last;
-  estimate.memory = stays ? 0 : footprints.LinesThrough(last) * kCacheLineBytes / kMemoryBytesPerCycle;
+  estimate.memory = stays ? 0 : footprints.LinesThrough(last) * kCacheLineBytes / core.memory_bytes_per_cycle;
 
   double entries = 1;
   for (size_t i = 0; i < tile.first_loop; ++i) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "compiler/target/micro_arch.h"
 #include "support/check.h"
 #include "tuner/feature/draft_estimate.h"
 
@@ -187,7 +188,7 @@ void WriteTile(RowWriter& row, const StoreFacts& facts, const Target& target) {
   const TileShape& tile = facts.tile;
   const RegisterFile registers = target.register_file();
   const int bits = std::max<int>(8, facts.nest->accesses[0].buffer->dtype.bits);
-  const double chains_wanted = 4.0 * std::max(1, registers.fma_per_cycle);
+  const double chains_wanted = target.micro_arch().fma_latency * std::max(1, registers.fma_per_cycle);
   row.Begin("anchor.tile.");
   row.Log("lanes", tile.lanes);
   row.Plain("lanes_used", tile.lanes / (tile.registers_per_vector * registers.lanes(bits)));

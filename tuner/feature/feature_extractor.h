@@ -10,7 +10,7 @@
 namespace lathe {
 
 // Raised whenever a column is added, moved or computed differently: rows and models of two versions never meet.
-inline constexpr int kFeatureVersion = 2;
+inline constexpr int kFeatureVersion = 3;
 inline constexpr int kFeatureCount = 202;
 
 using FeatureRow = std::vector<float>;  // kFeatureCount numbers, all finite.

@@ -3,6 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "compiler/target/cpu_table.h"
+#include "compiler/target/micro_arch.h"
+
 namespace lathe {
 namespace {
 
@@ -88,6 +93,69 @@ TEST(TargetTest, KnowsTheRegisterFile) {
   EXPECT_EQ(neon.num_vector_registers, 32);
   EXPECT_FALSE(Target::Parse("llvm", kHost)->register_file().has_fma);
 }
+
+// Units are counted in vectors of the registers that the code uses.
+struct CoreCase {
+  const char *name, *target, *micro_arch;
+  int fma_per_cycle;
+  double loads_per_cycle;
+};
+class CoreTest : public testing::TestWithParam<CoreCase> {};
+TEST_P(CoreTest, IsThatOfTheCpu) {
+  const StatusOr<Target> target = Target::Parse(GetParam().target, kHost);
+  ASSERT_TRUE(target.ok()) << target.status().ToString();
+  EXPECT_EQ(target->micro_arch().name, GetParam().micro_arch);
+  EXPECT_EQ(target->register_file().fma_per_cycle, GetParam().fma_per_cycle);
+  EXPECT_EQ(target->micro_arch().loads.per_cycle(target->register_file().vector_bits), GetParam().loads_per_cycle);
+}
+INSTANTIATE_TEST_SUITE_P(Cpus, CoreTest,
+                         testing::Values(CoreCase{"Level", "llvm -mcpu=x86-64-v4", "generic-x86-64-v4", 2, 2},
+                                         CoreCase{"Oldest", "llvm", "generic-x86-64", 1, 2},
+                                         CoreCase{"HalfVectors", "llvm -mcpu=znver4", "zen4", 1, 1},
+                                         CoreCase{"WholeVectors", "llvm -mcpu=znver4 -mattr=-avx512f", "zen4", 2, 2},
+                                         CoreCase{"Server", "llvm -mcpu=cascadelake", "skylake-server", 2, 2},
+                                         CoreCase{"Alias", "llvm -mcpu=rocketlake", "ice-lake-server", 2, 2},
+                                         CoreCase{"Board", "raspberry-pi/3b-aarch64", "cortex-a53", 1, 0.5},
+                                         CoreCase{"Cloud", "aws/cpu/c7g.large", "neoverse-v1", 4, 3}),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(CoreTable, HasARowForEachCpuAndNoneForNobody) {
+  std::set<std::string_view> used;
+  for (const CpuRow& cpu : CpuRows()) {
+    EXPECT_NE(FindMicroArch(cpu.micro_arch), nullptr) << cpu.name;
+    used.insert(cpu.micro_arch);
+  }
+  for (const MicroArch& row : MicroArchs()) EXPECT_TRUE(used.contains(row.name)) << row.name;
+}
+
+struct TuningCase {
+  const char *name, *target, *cpu;
+};
+class TuningCpuTest : public testing::TestWithParam<TuningCase> {};
+// On any machine: it follows from the text, and the text from what the machine can do.
+TEST_P(TuningCpuTest, IsWhatTheFeaturesAreKnownBy) {
+  const StatusOr<Target> named = Target::Parse(GetParam().target, kHost);
+  ASSERT_TRUE(named.ok()) << named.status().ToString();
+  HostFacts host{.triple = named->triple(), .features = named->features(), .num_cores = 1};
+  std::erase_if(host.features, [](const std::string& feature) { return feature.starts_with("amx"); });
+  const Target machine = *Target::Parse("auto", host), elsewhere = *Target::Parse(machine.ToString(), kHost);
+  EXPECT_EQ(machine.tuning_cpu(), GetParam().cpu) << machine.ToString();
+  EXPECT_EQ(machine.ToString().find(GetParam().cpu) == std::string::npos, machine.cpu() != GetParam().cpu);
+  EXPECT_EQ(&elsewhere.micro_arch(), &machine.micro_arch());
+}
+INSTANTIATE_TEST_SUITE_P(Machines, TuningCpuTest,
+                         testing::Values(TuningCase{"Zen5", "llvm -mcpu=znver5", "znver5"},
+                                         TuningCase{"Zen4", "llvm -mcpu=znver4", "znver4"},
+                                         TuningCase{"SapphireRapids", "llvm -mcpu=sapphirerapids", "sapphirerapids"},
+                                         TuningCase{"IceLake", "llvm -mcpu=icelake-server", "icelake-server"},
+                                         TuningCase{"CooperLake", "llvm -mcpu=cooperlake", "cascadelake"},
+                                         TuningCase{"SkylakeX", "llvm -mcpu=skylake-avx512", "skylake-avx512"},
+                                         TuningCase{"AlderLake", "llvm -mcpu=alderlake", "alderlake"},
+                                         TuningCase{"Zen3IsLikeHaswell", "llvm -mcpu=znver3", "x86-64-v3"},
+                                         TuningCase{"NeoverseV1", "llvm -mcpu=neoverse-v1 -num-cores=1", "neoverse-v1"},
+                                         TuningCase{"NeoverseN1IsLikeCortexA76", "llvm -mcpu=neoverse-n1 -num-cores=1",
+                                                    "generic"}),
+                         [](const auto& info) { return info.param.name; });
 
 struct BadTarget {
   const char* name;
