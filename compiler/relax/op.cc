@@ -106,9 +106,7 @@ std::vector<Expr> KernelArgs(const Call& call) {
 
 bool IsView(const Call& call) {
   if (call.op == nullptr) return false;
-  const std::string_view name = call.op->name;
-  if (name == "permute_dims") return KeepsOrder(call);
-  return name == "reshape" || name == "flatten" || name == "squeeze" || name == "expand_dims";
+  return call.op->family == OpFamily::kView || (call.op->family == OpFamily::kTranspose && KeepsOrder(call));
 }
 
 }  // namespace lathe::relax

@@ -22,6 +22,14 @@ enum class OpPatternKind : uint8_t {
   kOpaque = 8,
 };
 
+// What passes that treat several operators alike know them by.
+enum class OpFamily : uint8_t {
+  kOther,
+  kView,        // The same elements in the same order, in another shape.
+  kTranspose,   // A view where it moves extents of 1 only.
+  kConvolution  // Of an image and weights [O, I, spatial ...].
+};
+
 struct Op {
   std::string_view name;  // As TVMScript writes it after "R.", e.g. "nn.conv2d".
   int num_args;           // -1: one tuple of any number of tensors.
@@ -32,6 +40,7 @@ struct Op {
   // computes (call_tir), is a view (reshape and the like), or must be rewritten before (batch_norm, dropout).
   StatusOr<PrimFunc> (*legalize)(const Call& call, const StructInfo& result);
   std::string_view kernel_name;  // What the PrimFunc is called: "conv2d".
+  OpFamily family = OpFamily::kOther;
 };
 
 const Op* FindOp(std::string_view name);  // nullptr if there is none. Rows live for ever; compare by address.
@@ -50,8 +59,8 @@ std::vector<Expr> TensorArgs(const Call& call);
 bool IsEmbedded(const Call& call, const Expr& arg);
 // TensorArgs without the embedded ones: the inputs of the legalized PrimFunc, in order.
 std::vector<Expr> KernelArgs(const Call& call);
-// Whether the result is the argument's elements in the same order: reshape, flatten, squeeze, expand_dims, and
-// permute_dims that moves extents of 1 only.
+// Whether the result is the argument's elements in the same order.
 bool IsView(const Call& call);
+inline bool IsConvolution(const Call& call) { return call.op != nullptr && call.op->family == OpFamily::kConvolution; }
 
 }  // namespace lathe::relax

@@ -199,30 +199,28 @@ class Importer {
   }
 
   Status Translate(const onnx::NodeProto& proto) {
+    return TranslateNode(proto).WithContext(fmt::format("{} node \"{}\"", proto.op_type(), NodeName(proto)));
+  }
+
+  Status TranslateNode(const onnx::NodeProto& proto) {
     std::vector<std::optional<Expr>> inputs;
     for (const std::string& name : proto.input()) {
       const auto found = values_.find(name);
       if (!name.empty() && found == values_.end())
-        return InvalidArgument(fmt::format("{} node \"{}\": input \"{}\" is made by no node before it", proto.op_type(),
-                                           NodeName(proto), name));
+        return InvalidArgument(fmt::format("input \"{}\" is made by no node before it", name));
       inputs.push_back(name.empty() ? std::nullopt : std::optional(found->second));
     }
     const OnnxNode node(proto, opset_, std::move(inputs), builder_);
     NodeOutputs outputs = FindOnnxOperator(proto.op_type())->translate(node);
     RETURN_IF_ERROR(node.attr_status());
-    if (!outputs.ok()) {
-      const Status& status = outputs.status();
-      return status.message().find(" node \"") != std::string::npos
-                 ? status
-                 : Status(status.code(), node.Error(status.message()).message());
-    }
+    if (!outputs.ok()) return outputs.status();
     RETURN_IF_ERROR(node.CheckAllAttributesRead());
     for (int i = 0; i < proto.output_size(); ++i) {
       if (proto.output(i).empty()) continue;
       if (static_cast<size_t>(i) >= outputs->size())
-        return node.Error(fmt::format("output {} (\"{}\") is not supported", i, proto.output(i)));
+        return OnnxNode::Error(fmt::format("output {} (\"{}\") is not supported", i, proto.output(i)));
       if (!values_.emplace(proto.output(i), (*outputs)[i]).second)
-        return node.Error(fmt::format("output \"{}\" has been made before", proto.output(i)));
+        return OnnxNode::Error(fmt::format("output \"{}\" has been made before", proto.output(i)));
     }
     return OkStatus();
   }

@@ -50,9 +50,7 @@ std::string NodeName(const onnx::NodeProto& proto) {
   return proto.output_size() > 0 ? proto.output(0) : proto.op_type();
 }
 
-Status OnnxNode::Error(std::string_view what) const {
-  return InvalidArgument(fmt::format("{} node \"{}\": {}", proto_.op_type(), NodeName(proto_), what));
-}
+Status OnnxNode::Error(std::string what) { return InvalidArgument(std::move(what)); }
 
 StatusOr<relax::Expr> OnnxNode::Input(size_t i) const {
   if (!HasInput(i)) return Error(fmt::format("input {} is missing", i));
@@ -150,9 +148,7 @@ std::vector<double> OnnxNode::Floats(std::string_view name) const {
 StatusOr<relax::TensorData> OnnxNode::TensorAttr(std::string_view name) const {
   const auto* attribute = Find(name, onnx::AttributeProto::TENSOR);
   if (attribute == nullptr) return Error(fmt::format("tensor attribute {} is missing", name));
-  StatusOr<relax::TensorData> data = TensorFromProto(attribute->t());
-  if (!data.ok()) return Error(data.status().message());
-  return data;
+  return TensorFromProto(attribute->t());
 }
 
 StatusOr<std::optional<std::vector<int64_t>>> OnnxNode::IntsAttrOrInput(std::string_view name, size_t i,
@@ -164,9 +160,7 @@ StatusOr<std::optional<std::vector<int64_t>>> OnnxNode::IntsAttrOrInput(std::str
 }
 
 StatusOr<relax::Expr> OnnxNode::Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs) const {
-  StatusOr<relax::Expr> value = graph_.Emit(op, std::move(args), std::move(attrs));
-  if (!value.ok()) return Status(value.status().code(), Error(value.status().message()).message());
-  return value;
+  return graph_.Emit(op, std::move(args), std::move(attrs));
 }
 
 StatusOr<relax::Expr> OnnxNode::Reshape(const relax::Expr& e, const std::vector<int64_t>& shape) const {

@@ -75,7 +75,8 @@ class OnnxNode {
   StatusOr<relax::Expr> Emit(std::string_view op, std::vector<relax::Expr> args, AttrMap attrs = {}) const;
   StatusOr<relax::Expr> Reshape(const relax::Expr& e, const std::vector<int64_t>& shape) const;
   GraphBuilder& graph() const { return graph_; }
-  Status Error(std::string_view what) const;
+  // Without the node: whoever translates it says which one it is.
+  static Status Error(std::string what);
 
  private:
   const onnx::AttributeProto* Find(std::string_view name, int type) const;

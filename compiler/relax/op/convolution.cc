@@ -217,9 +217,9 @@ StatusOr<PrimFunc> LegalizeConv(const Call& call, const StructInfo&) {
 
 constexpr OpPatternKind kAnchor = OpPatternKind::kOutEWiseFusable;
 constexpr Op kConvolutionOps[] = {
-    {"nn.conv1d", 2, kAnchor, InferConv<1>, LegalizeConv<1>, "conv1d"},
-    {"nn.conv2d", 2, kAnchor, InferConv<2>, LegalizeConv<2>, "conv2d"},
-    {"nn.conv3d", 2, kAnchor, InferConv<3>, LegalizeConv<3>, "conv3d"},
+    {"nn.conv1d", 2, kAnchor, InferConv<1>, LegalizeConv<1>, "conv1d", OpFamily::kConvolution},
+    {"nn.conv2d", 2, kAnchor, InferConv<2>, LegalizeConv<2>, "conv2d", OpFamily::kConvolution},
+    {"nn.conv3d", 2, kAnchor, InferConv<3>, LegalizeConv<3>, "conv3d", OpFamily::kConvolution},
 };
 
 }  // namespace

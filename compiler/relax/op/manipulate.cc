@@ -202,11 +202,11 @@ StatusOr<PrimFunc> LegalizeStridedSlice(const Call& call, const StructInfo& resu
 constexpr OpPatternKind kInjective = OpPatternKind::kInjective;
 constexpr Op kManipulateOps[] = {
     {"concat", -1, kInjective, InferConcat, LegalizeConcat, "concatenate"},
-    {"expand_dims", 1, kInjective, InferExpandDims, nullptr, "expand_dims"},
-    {"flatten", 1, kInjective, InferFlatten, nullptr, "flatten"},
-    {"permute_dims", 1, kInjective, InferPermuteDims, LegalizePermuteDims, "transpose"},
-    {"reshape", 2, kInjective, InferReshape, nullptr, "reshape"},
-    {"squeeze", 1, kInjective, InferSqueeze, nullptr, "squeeze"},
+    {"expand_dims", 1, kInjective, InferExpandDims, nullptr, "expand_dims", OpFamily::kView},
+    {"flatten", 1, kInjective, InferFlatten, nullptr, "flatten", OpFamily::kView},
+    {"permute_dims", 1, kInjective, InferPermuteDims, LegalizePermuteDims, "transpose", OpFamily::kTranspose},
+    {"reshape", 2, kInjective, InferReshape, nullptr, "reshape", OpFamily::kView},
+    {"squeeze", 1, kInjective, InferSqueeze, nullptr, "squeeze", OpFamily::kView},
     {"strided_slice", 1, kInjective, InferStridedSlice, LegalizeStridedSlice, "strided_slice"},
     {"take", 2, kInjective, InferTake, LegalizeTake, "take"},
 };

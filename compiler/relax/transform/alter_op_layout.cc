@@ -61,7 +61,7 @@ StatusOr<IRModule> AlterOpLayout(IRModule module, const LayoutTarget& target) {
   const auto rewrite = [&](const Binding&, const Expr& value, BlockBuilder&) -> StatusOr<Expr> {
     const Call* call = value.As<Call>();
     if (call == nullptr || call->op == nullptr) return value;
-    const bool is_conv = call->op->name.starts_with("nn.conv"), is_dense = call->op->name == "nn.dense";
+    const bool is_conv = IsConvolution(*call), is_dense = call->op->name == "nn.dense";
     const std::string attr = is_conv ? "kernel_layout" : "weight_layout";
     const TensorData* weight = is_conv || is_dense ? AsConstant(call->args[1]) : nullptr;
     if (weight == nullptr || call->attrs.contains(attr)) return value;

@@ -50,9 +50,7 @@ StatusOr<Expr> WithoutDropout(const Call& call) {
   return MakeTuple({call.args[0], MakeConstant(TensorData::Filled(DataType::Bool(), *shape, {&kept, 1}))});
 }
 
-bool IsConv(const Call* call) {
-  return call != nullptr && call->op != nullptr && call->op->name.starts_with("nn.conv");
-}
+bool IsConv(const Call* call) { return call != nullptr && IsConvolution(*call); }
 bool IsOp(const Call* call, std::string_view name) {
   return call != nullptr && call->op != nullptr && call->op->name == name;
 }
