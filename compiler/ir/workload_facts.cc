@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/contraction.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -68,6 +69,9 @@ class Counter : public StmtExprVisitor {
     times_ = outside;
   }
   void VisitBlockRealize(const Stmt&, const BlockRealize& realize) override {
+    const std::optional<Contraction> contraction = ContractionOf(*realize.block);
+    if (realize.block->init && contraction && contraction->is_plain())
+      facts.contraction_flops += 2 * IterationsOf(*realize.block);
     const std::vector<Step> outside = steps_;
     std::erase_if(steps_, [](const Step& step) { return step.is_loop; });  // They are what the iter vars are bound to.
     for (const IterVar& iter : realize.block->iter_vars) {
@@ -109,6 +113,14 @@ class Counter : public StmtExprVisitor {
     bool is_loop;
   };
 
+  static double IterationsOf(const BlockNode& block) {
+    double count = 1;
+    for (const IterVar& iter : block.iter_vars) {
+      const int64_t* extent = AsIntConst(iter.domain.extent);
+      if (extent != nullptr) count *= static_cast<double>(*extent);
+    }
+    return count;
+  }
   static Step StepOf(const Var& var, const int64_t* extent, bool is_loop) {
     return {var.get(), extent == nullptr ? 1 : std::max(1.0, static_cast<double>(*extent)), is_loop};
   }

@@ -18,6 +18,8 @@ struct Rounding {
 
 struct WorkloadFacts {
   double flops = 0;  // Operations on data of one call, 2 per multiply-add, integers too; 0 where an extent is symbolic.
+  double contraction_flops =
+      0;  // Of contractions of one type alone (compiler/ir/contraction.h); symbolic extents count as 1.
   std::vector<Rounding> roundings;  // One per type, in the order of their first stores.
   // The narrowest type of data that is multiplied, in whatever type that is done; nullopt: 32 bits or more.
   std::optional<DataType> narrow_factor;

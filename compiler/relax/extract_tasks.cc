@@ -2,53 +2,12 @@
 
 #include <map>
 
-#include "compiler/ir/visitor.h"
 #include "compiler/ir/workload_facts.h"
 #include "compiler/relax/executor_plan.h"
 #include "compiler/script/canonical.h"
 #include "support/status_macros.h"
 
 namespace lathe::relax {
-namespace {
-
-double Iterations(const BlockNode& block) {
-  double count = 1;
-  for (const IterVar& iter : block.iter_vars) {
-    const int64_t* extent = AsIntConst(iter.domain.extent);
-    if (extent != nullptr) count *= static_cast<double>(*extent);
-  }
-  return count;
-}
-
-bool IsMultiplyAccumulate(const BlockNode& block, const BufferStore& store) {
-  if (!block.init) return false;
-  const Binary* sum = store.value.As<Binary>();
-  if (sum == nullptr || sum->op != BinaryOp::kAdd) return false;
-  const Binary* product = sum->b.As<Binary>();
-  if (product == nullptr || product->op != BinaryOp::kMul) return false;
-  const BufferLoad *a = product->a.As<BufferLoad>(), *b = product->b.As<BufferLoad>();
-  return a != nullptr && b != nullptr && !a->buffer.same_as(b->buffer);
-}
-
-template <typename F>
-double SumOverBlocks(const PrimFunc& func, F&& flops) {
-  double total = 0;
-  const std::function<void(const Stmt&)> look = [&](const Stmt& stmt) {
-    const BlockRealize* realize = stmt.As<BlockRealize>();
-    const BufferStore* store = realize == nullptr ? nullptr : realize->block->body.As<BufferStore>();
-    if (store != nullptr) total += Iterations(*realize->block) * flops(*realize->block, *store);
-  };
-  PostOrderVisit(func.body, look);
-  return total;
-}
-
-}  // namespace
-
-double CountAnchorFlops(const PrimFunc& func) {
-  return SumOverBlocks(func, [](const BlockNode& block, const BufferStore& store) {
-    return IsMultiplyAccumulate(block, store) ? 2 : 0;
-  });
-}
 
 StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module) {
   ASSIGN_OR_RETURN(const ExecutorPlan plan, MakeExecutorPlan(module));
@@ -61,7 +20,8 @@ StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module) {
       const PrimFunc* func = module.Find(call.kernel);
       if (func == nullptr) return InternalError("extract tasks: a call of no PrimFunc \"" + call.kernel + "\"");
       const auto [row, is_new] = by_workload.emplace(WorkloadDigest(*func), tasks.size());
-      if (is_new) tasks.push_back({call.kernel, row->first, *func, 0, FactsOf(*func).flops, CountAnchorFlops(*func)});
+      const WorkloadFacts facts = FactsOf(*func);
+      if (is_new) tasks.push_back({call.kernel, row->first, *func, 0, facts.flops, facts.contraction_flops});
       known = by_name.emplace(call.kernel, row->second).first;
     }
     ++tasks[known->second].weight;

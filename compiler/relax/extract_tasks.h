@@ -24,7 +24,4 @@ struct ExtractedTask {
 // workload are one task.
 StatusOr<std::vector<ExtractedTask>> ExtractTasks(const IRModule& module);
 
-// The operations of contractions in one call. Symbolic extents count as 1.
-double CountAnchorFlops(const PrimFunc& func);
-
 }  // namespace lathe::relax

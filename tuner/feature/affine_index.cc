@@ -2,12 +2,12 @@
 
 #include <limits>
 
+#include "compiler/ir/integer.h"
+
 namespace lathe {
 namespace {
 
 constexpr int64_t kFar = int64_t{1} << 40;  // Stands for "anywhere"; buffers are clamped to their shape.
-
-int64_t FloorDivide(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 AffineForm Scale(AffineForm form, int64_t factor) {
   if (factor == 0) return {};

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compiler/arith/linear.h"
+#include "compiler/ir/contraction.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/annotate.h"
 #include "compiler/schedule/blockize.h"
@@ -20,31 +21,6 @@
 
 namespace lathe {
 namespace {
-
-// The two factors of C = C + A * B.
-struct TwoLoads {
-  const BufferLoad *a, *b;
-};
-
-const BufferLoad* CastLoad(const Expr& e, DataType type) {
-  const Cast* cast = e.As<Cast>();
-  return cast != nullptr && e.dtype() == type ? cast->value.As<BufferLoad>() : nullptr;
-}
-
-std::optional<TwoLoads> FactorsOfSum(const BlockNode& block) {
-  const BufferStore* store = block.body.As<BufferStore>();
-  const Binary* sum = store == nullptr ? nullptr : store->value.As<Binary>();
-  if (sum == nullptr || sum->op != BinaryOp::kAdd || store->predicate) return std::nullopt;
-  for (const auto& [old, added] : {std::pair(sum->a, sum->b), std::pair(sum->b, sum->a)}) {
-    const BufferLoad* before = old.As<BufferLoad>();
-    const Binary* times = added.As<Binary>();
-    if (before == nullptr || !before->buffer.same_as(store->buffer) || times == nullptr || times->op != BinaryOp::kMul)
-      continue;
-    const TwoLoads product{CastLoad(times->a, store->buffer->dtype), CastLoad(times->b, store->buffer->dtype)};
-    if (product.a != nullptr && product.b != nullptr) return product;
-  }
-  return std::nullopt;
-}
 
 // The one dimension whose index is the variable, which stands in no other; nullopt: there is none.
 std::optional<size_t> DimOf(const std::vector<Expr>& indices, const Var& var) {
@@ -86,8 +62,8 @@ bool AreInPanels(const std::vector<Expr>& indices, const Var& lane, const Var& p
 }
 
 // With `lane` and `reduce` as the instruction's lanes and parts.
-std::optional<DotTiling> TilingOf(const BlockNode& block, const DotIntrin& intrin, const TwoLoads& product, size_t lane,
-                                  size_t reduce) {
+std::optional<DotTiling> TilingOf(const BlockNode& block, const DotIntrin& intrin, const Contraction& product,
+                                  size_t lane, size_t reduce) {
   const IterVar &lanes = block.iter_vars[lane], &parts = block.iter_vars[reduce];
   if (ExtentOf(lanes) % intrin.lanes != 0 || ExtentOf(parts) % intrin.parts != 0) return std::nullopt;
   if (Uses(product.a->indices, lanes.var)) return std::nullopt;
@@ -112,9 +88,9 @@ std::optional<DotTiling> TilingOf(const BlockNode& block, const DotIntrin& intri
 
 std::vector<DotTiling> DotTilingsOf(const BlockNode& block, const Target& target) {
   std::vector<DotTiling> tilings;
-  const std::optional<TwoLoads> found = FactorsOfSum(block);
-  if (!found || found->a->buffer.same_as(found->b->buffer)) return tilings;
-  for (const TwoLoads& product : {*found, TwoLoads{found->b, found->a}}) {
+  const std::optional<Contraction> found = ContractionOf(block);
+  if (!found || !found->converts_a || !found->converts_b) return tilings;
+  for (const Contraction& product : {*found, Contraction{found->b, found->a}}) {
     for (size_t lane = 0; lane < block.iter_vars.size(); ++lane) {
       for (size_t reduce = 0; reduce < block.iter_vars.size(); ++reduce) {
         if (block.iter_vars[lane].kind != IterKind::kSpatial || block.iter_vars[reduce].kind != IterKind::kReduce)

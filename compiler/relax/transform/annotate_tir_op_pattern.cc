@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/ir/contraction.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe::relax {
@@ -57,15 +58,10 @@ OpPatternKind PatternOfSpatial(const BlockNode& block) {
   return kind;
 }
 
-// acc + a * b, where a and b are of two buffers.
+// With factors of the type of the sum.
 bool IsContraction(const BlockNode& block) {
-  const BufferStore* store = block.body.As<BufferStore>();
-  const Binary* sum = store == nullptr ? nullptr : store->value.As<Binary>();
-  if (sum == nullptr || sum->op != BinaryOp::kAdd) return false;
-  const Binary* product = sum->b.As<Binary>();
-  if (product == nullptr || product->op != BinaryOp::kMul) return false;
-  const BufferLoad *a = product->a.As<BufferLoad>(), *b = product->b.As<BufferLoad>();
-  return a != nullptr && b != nullptr && !a->buffer.same_as(b->buffer);
+  const std::optional<Contraction> contraction = ContractionOf(block);
+  return contraction && contraction->is_plain();
 }
 
 }  // namespace

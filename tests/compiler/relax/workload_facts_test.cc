@@ -129,5 +129,35 @@ def main(A: T.Buffer((4,), "TYPE"), B: T.Buffer((4,), "TYPE"), C: T.Buffer((4,),
   EXPECT_EQ(of("float32", "float32"), std::nullopt);
 }
 
+struct ContractionCase {
+  const char *name, *update;
+  double flops;  // Of the contraction; 0: it is none of one type.
+};
+class ContractionTest : public testing::TestWithParam<ContractionCase> {};
+TEST_P(ContractionTest, IsASumOfProductsOfTwoBuffers) {
+  const std::string text = std::string(R"(
+@T.prim_func
+def main(A: T.Buffer((4, 6), "float32"), B: T.Buffer((6, 5), "float32"), H: T.Buffer((6, 5), "float16"), C: T.Buffer((4, 5), "float32")):
+    for i, j, k in T.grid(4, 5, 6):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = )") +
+                           GetParam().update + "\n";
+  const StatusOr<PrimFunc> func = ParsePrimFunc(text, "case.py");
+  ASSERT_TRUE(func.ok()) << func.status().ToString();
+  EXPECT_EQ(FactsOf(*func).contraction_flops, GetParam().flops);
+}
+INSTANTIATE_TEST_SUITE_P(Updates, ContractionTest,
+                         testing::Values(ContractionCase{"SumFirst", "C[vi, vj] + A[vi, vk] * B[vk, vj]", 240},
+                                         ContractionCase{"ProductFirst", "A[vi, vk] * B[vk, vj] + C[vi, vj]", 240},
+                                         ContractionCase{"Square", "C[vi, vj] + A[vi, vk] * A[vi, vk]", 0},
+                                         ContractionCase{"Narrow",
+                                                         "C[vi, vj] + A[vi, vk] * T.Cast(\"float32\", H[vk, vj])", 0},
+                                         ContractionCase{"Maximum", "T.max(C[vi, vj], A[vi, vk] * B[vk, vj])", 0},
+                                         ContractionCase{"OfAnotherBuffer", "B[vk, vj] + A[vi, vk] * B[vk, vj]", 0}),
+                         [](const auto& info) { return info.param.name; });
+
 }  // namespace
 }  // namespace lathe
