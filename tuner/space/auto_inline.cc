@@ -7,7 +7,6 @@
 #include "tuner/space/block_pattern.h"
 
 namespace lathe {
-namespace {
 
 bool ShouldInline(const Schedule& schedule, int row) {
   if (!WhyNotComplete(schedule, row).empty() || IsOutputBlock(schedule, row) || schedule.BlockOf(row).init)
@@ -18,8 +17,6 @@ bool ShouldInline(const Schedule& schedule, int row) {
   }
   return true;
 }
-
-}  // namespace
 
 Status AutoInline(Schedule& schedule) {
   std::vector<std::string> names;

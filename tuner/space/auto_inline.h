@@ -9,4 +9,7 @@ namespace lathe {
 // code. Then chains of element-wise blocks behind a reduction are one block. Records the primitives it used.
 Status AutoInline(Schedule& schedule);
 
+// Whether the block in this row is one of them; what the primitive refuses stays, all the same.
+bool ShouldInline(const Schedule& schedule, int row);
+
 }  // namespace lathe

@@ -138,7 +138,10 @@ Status SumAccumulators(Schedule& schedule, BlockRV by_lane) {
   return DecomposeReduction(schedule, by_lane, vectors).status();
 }
 
-// The sum of a row, in each iteration of `at`; without one, of the loop of rows around the block, which is returned.
+}  // namespace
+
+bool ReducesRows(const BlockNode& block, const Target& target) { return RowCutOf(block, target).has_value(); }
+
 StatusOr<LoopRV> ReduceRow(Schedule& schedule, BlockRV block, const Target& target, std::optional<LoopRV> at,
                            Accumulators how) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
@@ -164,6 +167,8 @@ StatusOr<LoopRV> ReduceRow(Schedule& schedule, BlockRV block, const Target& targ
   RETURN_IF_ERROR(Unroll(schedule, loops.back()));
   return *at;
 }
+
+namespace {
 
 // The rows of a block that fills them element by element.
 StatusOr<LoopRV> LoopOfRows(Schedule& schedule, BlockRV block) {

@@ -28,4 +28,10 @@ std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, 
 // Rule: TryRows, sampled.
 std::vector<Schedule> RowSchedules(const Schedule& inlined, const Target& target);
 
+// The same for one block that reduces rows so: in each iteration of `at`; without one, of the loop of rows around the
+// block, which is returned.
+bool ReducesRows(const BlockNode& block, const Target& target);
+StatusOr<LoopRV> ReduceRow(Schedule& schedule, BlockRV block, const Target& target, std::optional<LoopRV> at,
+                           Accumulators accumulators);
+
 }  // namespace lathe

@@ -3,6 +3,8 @@
 
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/schedule/schedule.h"
@@ -14,6 +16,7 @@ namespace lathe {
 // One way to schedule a workload: a trace without decisions; each replay with a new seed is another candidate.
 struct Sketch {
   ScheduleTrace trace;
+  std::string made_by = "rules";  // For reports: the space, and what in it.
 };
 
 class SpaceGenerator {

@@ -1,0 +1,158 @@
+#include "tuner/space/tile_levels.h"
+
+#include <algorithm>
+
+#include "compiler/ir/visitor.h"
+#include "compiler/schedule/analysis.h"
+#include "compiler/schedule/cache.h"
+#include "compiler/schedule/compute_at.h"
+#include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/for_kind.h"
+#include "compiler/schedule/get_block.h"
+#include "compiler/schedule/reorder.h"
+#include "compiler/schedule/sampling.h"
+#include "compiler/schedule/split.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+
+StatusOr<std::vector<LoopRV>> SplitBy(Schedule& schedule, LoopRV loop, const std::vector<VarRV>& factors) {
+  std::vector<std::optional<ExprRV>> sizes;
+  for (VarRV var : factors) sizes.emplace_back(ExprRV(var));
+  return Split(schedule, loop, sizes);
+}
+
+StatusOr<std::vector<LoopRV>> SplitInner(Schedule& schedule, LoopRV loop, ExprRV inner) {
+  const std::vector<std::optional<ExprRV>> sizes{std::nullopt, std::move(inner)};
+  return Split(schedule, loop, sizes);
+}
+
+Status UnrollAll(Schedule& schedule, const std::vector<LoopRV>& loops) {
+  for (LoopRV loop : loops) RETURN_IF_ERROR(Unroll(schedule, loop));
+  return OkStatus();
+}
+
+bool IsPlainStage(const Schedule& schedule, int row) {
+  const BlockNode& block = schedule.BlockOf(row);
+  return schedule.FindBlock(block.name) == row && WhyNotSchedulable(schedule, row).empty() &&
+         IsTriviallyBound(schedule, row) && block.writes.size() == 1 && schedule.ChildBlocksOf(row).empty() &&
+         !schedule.LoopsOf(row).empty();
+}
+
+StatusOr<BlockRV> BlockNamed(Schedule& schedule, const std::string& name) {
+  return GetBlock(schedule, name, schedule.func().name);
+}
+
+StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileShape& shape) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  std::vector<IterKind> kinds;
+  for (const IterVar& iter : schedule.BlockOf(row).iter_vars) kinds.push_back(iter.kind);
+  if (loops.size() != kinds.size()) return schedule.Error("tile by levels", row, "its loops are not its iter vars");
+  TiledNest nest{std::vector<std::vector<LoopRV>>(shape.levels.size()), std::nullopt};
+  std::optional<size_t> lanes_at;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const char kind = kinds[i] == IterKind::kReduce ? 'R' : 'S';
+    const auto parts = static_cast<int>(std::count(shape.levels.begin(), shape.levels.end(), kind));
+    LoopRV loop = loops[i];
+    if (shape.lanes && shape.lanes->iter == i) {
+      ASSIGN_OR_RETURN(const std::vector<LoopRV> vectors, SplitInner(schedule, loop, ExprRV(shape.lanes->lanes)));
+      loop = vectors[0];
+      nest.lanes = vectors[1];
+      lanes_at = nest.levels.back().size();
+    }
+    ASSIGN_OR_RETURN(const std::vector<VarRV> sizes,
+                     SamplePerfectTile(schedule, loop, parts, kind == 'R' ? shape.most_reduce : shape.most_spatial));
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> tiles, SplitBy(schedule, loop, sizes));
+    for (size_t level = 0, part = 0; level < shape.levels.size(); ++level)
+      if (shape.levels[level] == kind) nest.levels[level].push_back(tiles[part++]);
+  }
+  if (lanes_at) {
+    std::vector<LoopRV>& tile = nest.levels.back();
+    const auto vectors = tile.begin() + static_cast<std::ptrdiff_t>(*lanes_at);
+    std::rotate(vectors, vectors + 1, tile.end());
+  }
+  std::vector<LoopRV> order;
+  for (const auto& level : nest.levels) order.insert(order.end(), level.begin(), level.end());
+  if (nest.lanes) order.push_back(*nest.lanes);
+  RETURN_IF_ERROR(Reorder(schedule, order));
+  return nest;
+}
+
+bool HasEpilogue(const Schedule& schedule, int row) {
+  const std::vector<int> consumers = ConsumersOf(schedule, row);
+  return consumers.size() == 1 && IsSpatial(schedule.BlockOf(consumers[0])) && !IsOutputBlock(schedule, row);
+}
+
+StatusOr<BlockRV> AddAccumulators(Schedule& schedule, BlockRV block, const std::string& scope) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const bool has_epilogue = HasEpilogue(schedule, row);
+  const std::string epilogue = has_epilogue ? schedule.BlockOf(ConsumersOf(schedule, row)[0]).name : "";
+  ASSIGN_OR_RETURN(const BlockRV copy, CacheWrite(schedule, block, 0, scope));
+  if (!has_epilogue) return copy;
+  RETURN_IF_ERROR(ComputeInline(schedule, copy));
+  return BlockNamed(schedule, epilogue);
+}
+
+namespace {
+
+// The iter of `write_back` that indexes the accumulators as iter `lane_iter` of `block` does.
+std::optional<size_t> LaneIterOf(const BlockNode& block, const BlockNode& write_back, size_t lane_iter) {
+  const BufferRegion& tile = block.writes[0];
+  for (size_t dim = 0; dim < tile.region.size(); ++dim) {
+    if (!tile.region[dim].min.same_as(block.iter_vars[lane_iter].var)) continue;
+    for (const BufferRegion& read : write_back.reads) {
+      if (!read.buffer.same_as(tile.buffer)) continue;
+      for (size_t i = 0; i < write_back.iter_vars.size(); ++i)
+        if (write_back.iter_vars[i].var.same_as(read.region[dim].min)) return i;
+    }
+  }
+  return std::nullopt;
+}
+
+bool GuardsAsk(const BlockNode& block, const Var& iter) {
+  bool found = false;
+  PostOrderVisit(block.body, [&](const Expr& e) {
+    const Call* choice = AsCall(e, "if_then_else");
+    found = found || (choice != nullptr && UsesVar(choice->args[0], iter.get()));
+  });
+  return found;
+}
+
+}  // namespace
+
+Status WriteBackAt(Schedule& schedule, BlockRV block, BlockRV write_back, LoopRV at,
+                   const std::optional<LaneChoice>& lanes, bool is_unrolled) {
+  RETURN_IF_ERROR(ReverseComputeAt(schedule, write_back, at, /*preserve_unit_loops=*/true));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> all, GetLoops(schedule, write_back));
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(write_back));
+  ASSIGN_OR_RETURN(const int filler, schedule.RowOf(block));
+  const size_t count = schedule.BlockOf(row).iter_vars.size();
+  if (all.size() < count) return schedule.Error("write back", row, "its loops are not its iter vars");
+  std::vector<LoopRV> order(all.end() - static_cast<std::ptrdiff_t>(count), all.end());
+  if (lanes) {
+    const auto lane_iter = LaneIterOf(schedule.BlockOf(filler), schedule.BlockOf(row), lanes->iter);
+    if (!lane_iter) return schedule.Error("write back", row, "its iter vars do not index the tile");
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, SplitInner(schedule, order[*lane_iter], ExprRV(lanes->lanes)));
+    order[*lane_iter] = parts[0];
+    order.push_back(parts[1]);
+    RETURN_IF_ERROR(Reorder(schedule, order));
+    RETURN_IF_ERROR(Vectorize(schedule, parts[1]));
+    order.pop_back();
+  }
+  return is_unrolled ? UnrollAll(schedule, order) : OkStatus();
+}
+
+Status InlineReads(Schedule& schedule, BlockRV block, const std::vector<std::string>& producers,
+                   const std::optional<LaneChoice>& lanes) {
+  for (const std::string& producer : producers) {
+    ASSIGN_OR_RETURN(const BlockRV input, BlockNamed(schedule, producer));
+    RETURN_IF_ERROR(ComputeInline(schedule, input));
+  }
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const BlockNode& inlined = schedule.BlockOf(row);
+  if (!lanes || !GuardsAsk(inlined, inlined.iter_vars[lanes->iter].var)) return OkStatus();
+  return schedule.Error("inline reads", row, "what it reads is guarded for each lane on its own");
+}
+
+}  // namespace lathe
