@@ -78,6 +78,17 @@ std::string NameOfCategory(const ScheduleTrace& trace, size_t index) {
   return "category";
 }
 
+// What a template calls the decision of instruction `index`: it annotates a block with "knob.NAME" and what was
+// sampled.
+std::optional<std::string> NameOfKnob(const ScheduleTrace& trace, size_t index) {
+  constexpr std::string_view kPrefix = "knob.";
+  if (index + 1 >= trace.size()) return std::nullopt;
+  const Instruction& next = trace.instruction(index + 1);
+  const std::string* key = next.attrs.empty() ? nullptr : std::get_if<std::string>(&next.attrs[0]);
+  if (key == nullptr || !key->starts_with(kPrefix)) return std::nullopt;
+  return fmt::format("knob \"{}\"", key->substr(kPrefix.size()));
+}
+
 // Ordered factorisations of `extent` into `parts`, the last at most `limit`.
 double CountTiles(int64_t extent, size_t parts, int64_t limit) {
   if (parts <= 1) return extent <= limit ? 1 : 0;
@@ -99,6 +110,10 @@ std::map<size_t, std::string> NameDecisions(const TuneTask& task, const Schedule
     const Instruction& instruction = trace.instruction(i);
     if (!instruction.kind->samples) continue;
     names[i] = instruction.kind->name;
+    if (const std::optional<std::string> knob = NameOfKnob(trace, i)) {
+      names[i] = *knob;
+      continue;
+    }
     if (instruction.kind->name == "SampleCategorical") {
       names[i] = NameOfCategory(trace, i);
       continue;
