@@ -49,11 +49,12 @@ std::string RenderSearch(const v1::TaskExplanation& told) {
   std::string text =
       fmt::format("  {} results{}{}\n", told.result_ns_size(), outcomes.empty() ? "" : ": ", fmt::join(outcomes, ", "));
   if (told.best_after() > 0) text += fmt::format("  the best was result {}\n", told.best_after());
-  TextTable table({">SKETCH", ">CHOICES", ">ACCEPTED", ">RESULTS", ">BEST"});
+  TextTable table({">SKETCH", ">CHOICES", ">ACCEPTED", ">RESULTS", ">BEST", "SPACE"});
   for (int i = 0; i < told.sketches_size(); ++i) {
     const v1::SketchStory& sketch = told.sketches(i);
     table.Add({fmt::format("{}{}", i, i == told.best_sketch() ? " *" : ""), fmt::format("{:.3g}", sketch.choices()),
-               Percent(sketch.accepted()), std::to_string(sketch.trials()), FormatNs(sketch.best_ns())});
+               Percent(sketch.accepted()), std::to_string(sketch.trials()), FormatNs(sketch.best_ns()),
+               sketch.made_by()});
   }
   return text + table.Render();
 }

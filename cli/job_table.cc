@@ -11,6 +11,7 @@ namespace lathe {
 std::string RenderJob(const v1::Job& job) {
   std::string text = fmt::format("job {}  {}  {}", job.id(), job.name(), JobStateText(job.state()));
   if (!job.detail().empty()) text += fmt::format(": {}", job.detail());
+  if (!job.space().empty()) text += fmt::format("  (space {})", job.space());
   text += '\n';
   TextTable table({"TASK", "STATE", ">CALLS", ">TRIALS", ">OPEN", ">FAILED", ">BEST", "WORKLOAD"});
   for (const v1::Task& task : job.tasks()) {

@@ -30,11 +30,11 @@ StatusOr<std::vector<v1::Job>> ListAll(TuningApi& tuning) {
 Status ShowAll(TuningApi& tuning, bool as_json) {
   ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs, ListAll(tuning));
   nlohmann::ordered_json json = {{"jobs", nlohmann::ordered_json::array()}};
-  TextTable table({">JOB", "STATE", "CREATED (UTC)", "NAME", "DETAIL"});
+  TextTable table({">JOB", "STATE", "CREATED (UTC)", "NAME", "SPACE", "DETAIL"});
   for (const v1::Job& job : jobs) {
     json["jobs"].push_back(ToJson(job, /*with_tasks=*/false));
     table.Add({std::to_string(job.id()), std::string(JobStateText(job.state())), FormatUtc(job.created_unix_ns()),
-               Shorten(job.name(), 40), Shorten(job.detail(), 80)});
+               Shorten(job.name(), 40), job.space(), Shorten(job.detail(), 80)});
   }
   if (as_json) {
     PrintJson(json);

@@ -78,7 +78,8 @@ Json ToJson(const v1::Job& job, bool with_tasks) {
                {"detail", job.detail()},
                {"request_id", job.request_id()},
                {"created_unix_ns", job.created_unix_ns()},
-               {"updated_unix_ns", job.updated_unix_ns()}};
+               {"updated_unix_ns", job.updated_unix_ns()},
+               {"space", job.space()}};
   if (!with_tasks) return json;
   json["tasks"] = Json::array();
   for (const v1::Task& task : job.tasks()) json["tasks"].push_back(ToJson(task));
@@ -184,7 +185,8 @@ Json ToJson(const v1::TaskExplanation& told) {
                {"compute_share", told.compute_share()}};
   for (const char* list : {"sketches", "result_ns", "rounds", "decisions", "neighbours"}) json[list] = Json::array();
   for (const v1::SketchStory& sketch : told.sketches()) {
-    json["sketches"].push_back({{"choices", sketch.choices()},
+    json["sketches"].push_back({{"made_by", sketch.made_by()},
+                                {"choices", sketch.choices()},
                                 {"accepted", sketch.accepted()},
                                 {"trials", sketch.trials()},
                                 {"best_ns", NumberOrNull(sketch.best_ns())}});

@@ -57,6 +57,7 @@ v1::SubmitJobRequest ToSubmitRequest(const JobRequest& request, const std::strin
   message.set_time_limit_ns(request.spec.time_limit.count());
   message.set_fresh(request.spec.is_fresh);
   message.set_seed(request.spec.seed);
+  message.set_space(request.spec.space);
   for (const TaskRequest& task : request.tasks) {
     v1::TaskSpec& spec = *message.add_tasks();
     spec.set_workload(task.workload.text);

@@ -28,6 +28,7 @@
 #include "runtime/peak.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
+#include "tuner/space/spaces.h"
 
 namespace lathe {
 namespace {
@@ -38,7 +39,7 @@ constexpr Duration kServerPatience = std::chrono::seconds(60);
 struct TuneOptions {
   TuneFile file;
   Place place;
-  std::string target = "auto", device = "local", time, cpus;
+  std::string target = "auto", device = "local", time, cpus, space{kDefaultSpace};
   int64_t trials = 0, trials_per_task = 0;
   int slots = 0;
   bool is_fresh = false, is_json = false, lists_tasks = false, explains = false;
@@ -92,13 +93,14 @@ Status CheckRunsHere(const Target& target, const HostFacts& host) {
 }
 
 JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& functions, const Target& target,
-                      Duration time_limit) {
+                      Duration time_limit, const std::string& space) {
   JobRequest request{.name = options.file.path, .device_key = options.device};
   const auto tasks = static_cast<int64_t>(functions.size());
   const bool has_task_budget = options.trials_per_task > 0;
   request.spec.total_trials = options.trials > 0 ? options.trials : has_task_budget ? 0 : kDefaultTrialsPerTask * tasks;
   request.spec.time_limit = time_limit;
   request.spec.is_fresh = options.is_fresh;
+  request.spec.space = space;
   for (const Function& function : functions) {
     const std::string text = Print(IRModule{{function.func}});
     request.tasks.push_back({.workload = {function.workload, function.func.name, text},
@@ -232,6 +234,7 @@ int Report(const TuneOptions& options, TunedJob job, const Workloads& workloads,
 
 StatusOr<int> Run(const TuneOptions& options) {
   ASSIGN_OR_RETURN(const Duration time_limit, ReadTimeLimit(options.time));
+  ASSIGN_OR_RETURN(const std::string space, CanonicalSpace(options.space));
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
   HostFacts host = DetectHost();
   host.num_cores = static_cast<int>(cpus.size());
@@ -247,7 +250,7 @@ StatusOr<int> Run(const TuneOptions& options) {
     for (const Function& function : workloads.functions) RETURN_IF_ERROR(CheckCanBeTuned(function.func));
   }
   if (options.place.server.empty()) RETURN_IF_ERROR(CheckRunsHere(target, host));
-  const JobRequest request = RequestFor(options, workloads.functions, target, time_limit);
+  const JobRequest request = RequestFor(options, workloads.functions, target, time_limit, space);
   const std::string database = AbsolutePath(DatabasePath(options.place.database));
   CountInterrupts();
   const TimePoint begin = SystemClock().Now();
@@ -292,6 +295,9 @@ void AddTune(CLI::App& app, int& exit_code) {
   verb->add_option("--cpus", options->cpus, "CPUs to measure on here: 0-3,6 (default: all)");
   verb->add_option("--slots", options->slots, "Builds at once here (default: one per CPU)")
       ->check(WholeNumber(1, kMostThreads));
+  verb->add_option("--space", options->space,
+                   "Where to search: rules, sketches, templates, or a list of them with commas")
+      ->capture_default_str();
   AddPlaceFlags(*verb, options->place);
   verb->add_flag("--fresh", options->is_fresh, "Measure anew, whatever the database knows");
   verb->add_flag("--list-tasks", options->lists_tasks, "Print the tasks and end");

@@ -18,8 +18,9 @@ TEST_F(ReadVerbsTest, JobsListsAllJobs) {
   const VerbRun run = Verb({"jobs"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out,
-            "JOB  STATE   CREATED (UTC)        NAME  DETAIL\n"
-            "  1  QUEUED  2023-11-14 22:13:20  net   waits: nobody serves this database; `lathe up` or the same `lathe "
+            "JOB  STATE   CREATED (UTC)        NAME  SPACE  DETAIL\n"
+            "  1  QUEUED  2023-11-14 22:13:20  net   rules  waits: nobody serves this database; `lathe up` or the same "
+            "`lathe "
             "tune` goes on\n");
   const json document = json::parse(Verb({"jobs", "--json"}).out);
   EXPECT_EQ(document["jobs"][0]["name"], "net");
@@ -32,7 +33,8 @@ TEST_F(ReadVerbsTest, JobsShowsOneJobWithItsTasks) {
   const VerbRun run = Verb({"jobs", "1"});
   EXPECT_EQ(run.code, 0) << run.err;
   EXPECT_EQ(run.out,
-            "job 1  net  QUEUED: waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on\n"
+            "job 1  net  QUEUED: waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on  "
+            "(space rules)\n"
             "TASK  STATE   CALLS  TRIALS  OPEN  FAILED     BEST  WORKLOAD\n"
             "conv  QUEUED      2    5/64     0       3  23.1 us  " +
                 MakeWorkload().digest.ToHex().substr(0, 12) + "\n");
@@ -119,7 +121,7 @@ TEST_F(ReadVerbsTest, WatchEndsWithTheJob) {
   }
   const VerbRun run = Verb({"watch", "1"});
   EXPECT_EQ(run.code, 1);
-  EXPECT_THAT(run.out, HasSubstr("job 1  net  FAILED: every candidate failed\n"));
+  EXPECT_THAT(run.out, HasSubstr("job 1  net  FAILED: every candidate failed  (space rules)\n"));
   EXPECT_THAT(run.err, HasSubstr("5 trials done, 0 open"));
   const VerbRun lines = Verb({"watch", "1", "--json"});
   const json update = json::parse(lines.out.substr(0, lines.out.find('\n')));

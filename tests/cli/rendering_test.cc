@@ -48,6 +48,7 @@ v1::TaskExplanation SomeExplanation() {
   told.set_compute_share(0.9);
   for (const double ns : {4000.0, 0.0, 1000.0, 2000.0}) told.add_result_ns(ns);
   v1::SketchStory& sketch = *told.add_sketches();
+  sketch.set_made_by("templates: dense");
   sketch.set_choices(1500);
   sketch.set_accepted(0.25);
   sketch.set_trials(4);
@@ -83,8 +84,8 @@ TEST(Explanation, SaysWhyTheBestIsTheBest) {
   estimated to be bound by compute; arithmetic needs 90 % of its cycles
   4 results
   the best was result 3
-SKETCH  CHOICES  ACCEPTED  RESULTS     BEST
-   0 *  1.5e+03      25 %        4  1.00 us
+SKETCH  CHOICES  ACCEPTED  RESULTS     BEST  SPACE
+   0 *  1.5e+03      25 %        4  1.00 us  templates: dense
   how the model ranked each batch before it learned from it
 RESULTS  PAIRS RIGHT  REGRET AT 1  AT 8  ROWS  TREES  DRAFT
       4    80 % of 5         50 %   0 %     4      0   0.00

@@ -42,6 +42,23 @@ TEST_F(TuneTest, KilledAndStartedAgainMeasuresOnlyTheDifference) {
   EXPECT_EQ(larger.json["tasks"][0]["trials"], kBudget + 5);
 }
 
+// Budgets count what is known, whatever space it came from.
+TEST_F(TuneTest, SearchesOneSpaceAfterTheOtherInOneDatabase) {
+  const std::string file = File("matmul", 32);
+  int budget = 0;
+  for (const char* space : {"rules", "sketches", "templates", "sketches,templates"}) {
+    const Ended ended = RunTune(file, budget += 6, {"--db", database, "--space", space});
+    EXPECT_EQ(ended.code, 0) << ended.words;
+    EXPECT_EQ(ended.json["trials_measured"], 6) << space;
+    EXPECT_GT(ended.json["tasks"][0]["best_ms"], 0) << space;
+  }
+  const Ended jobs = Run({"jobs", "--db", database, "--json"});
+  EXPECT_EQ(jobs.json["jobs"][2]["space"], "templates") << jobs.words;
+  const Ended wrong = RunTune(file, 6, {"--db", database, "--space", "knobs"});
+  EXPECT_EQ(wrong.code, 2) << wrong.words;
+  EXPECT_THAT(wrong.words, HasSubstr("there are \"rules\", \"sketches\", \"templates\""));
+}
+
 TEST_F(TuneTest, AKilledEvaluationOfTheReferenceIsDoneAgain) {
   const std::string file = File("large", 512);
   for (int tries = 0;; ++tries) {  // Until one is met alive.

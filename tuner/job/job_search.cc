@@ -52,7 +52,7 @@ StatusOr<MeasureCandidate> UntunedCandidate(const TuneTask& task) {
   return candidate;
 }
 
-StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key) {
+StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key, std::string_view space) {
   ASSIGN_OR_RETURN(const Workload workload, store.GetWorkload(key.workload));
   ASSIGN_OR_RETURN(PrimFunc func, ParseWorkload(workload.digest, workload.name, workload.text));
   ASSIGN_OR_RETURN(Target target, Target::Parse(key.target));
@@ -61,7 +61,8 @@ StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key) {
   task.flops = facts.flops;
   task.is_float32 = IsFloat32(facts.roundings) && !facts.narrow_factor;
   if (!task.is_float32) task.factors = facts.narrow_factor ? facts.narrow_factor->ToString() : "";
-  ASSIGN_OR_RETURN(task.sketches, MakePostOrderApply()->Generate(task.func, task.target));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SpaceGenerator> generator, MakeSpace(space));
+  ASSIGN_OR_RETURN(task.sketches, generator->Generate(task.func, task.target));
   return task;
 }
 
@@ -173,7 +174,7 @@ class JobSearch::Impl {
 
   StatusOr<PreparedTask> Load(size_t index) {
     const TaskRow& row = rows_[index];
-    ASSIGN_OR_RETURN(TuneTask loaded, LoadTuneTask(store_, row.key));
+    ASSIGN_OR_RETURN(TuneTask loaded, LoadTuneTask(store_, row.key, spec_.space));
     const auto task = std::make_shared<Task>(std::move(loaded));
     task->task.before_replay = [this] {
       gate_.WaitUntilOpen();

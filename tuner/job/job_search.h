@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/digest.h"
@@ -15,6 +16,7 @@
 #include "tuner/job/quiet_gate.h"
 #include "tuner/measure/measure_spec.h"
 #include "tuner/search/search_strategy.h"
+#include "tuner/space/spaces.h"
 
 namespace lathe {
 
@@ -82,8 +84,8 @@ class JobSearch {
 
 // The default schedule of a task as a candidate.
 StatusOr<MeasureCandidate> UntunedCandidate(const TuneTask& task);
-// Everything that a search knows of a task, from its row and the Store.
-StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key);
+// Everything that a search knows of a task, from its row and the Store; `space` as a job's spec has it.
+StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key, std::string_view space = kDefaultSpace);
 // What a record teaches a search.
 MeasuredCandidate ToMeasured(const TuningRecord& record);
 

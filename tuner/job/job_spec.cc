@@ -4,13 +4,17 @@
 
 #include "compiler/codegen/llvm/compile_module.h"
 #include "runtime/measure_policy.h"
+#include "support/status_macros.h"
+#include "tuner/space/spaces.h"
 
 namespace lathe {
 
 std::string JobSpec::ToJson() const {
-  return nlohmann::json{
-      {"total_trials", total_trials}, {"time_limit_ns", time_limit.count()}, {"fresh", is_fresh}, {"seed", seed}}
-      .dump();
+  nlohmann::json json{
+      {"total_trials", total_trials}, {"time_limit_ns", time_limit.count()}, {"fresh", is_fresh}, {"seed", seed}};
+  // Left out where it is the default: jobs of builds that had no other space are still those of the same command.
+  if (space != kDefaultSpace) json["space"] = space;
+  return json.dump();
 }
 
 StatusOr<JobSpec> JobSpec::FromJson(std::string_view text) {
@@ -20,7 +24,11 @@ StatusOr<JobSpec> JobSpec::FromJson(std::string_view text) {
       !json.contains("fresh") || !json["fresh"].is_boolean()) {
     return DataLoss("read job: its spec is not this program's; submit it again");
   }
-  return JobSpec{json["total_trials"], Duration(json["time_limit_ns"].get<int64_t>()), json["fresh"], json["seed"]};
+  JobSpec spec{json["total_trials"], Duration(json["time_limit_ns"].get<int64_t>()), json["fresh"], json["seed"]};
+  if (!json.contains("space")) return spec;
+  if (!json["space"].is_string()) return DataLoss("read job: the space of its spec is no text; submit it again");
+  ASSIGN_OR_RETURN(spec.space, CanonicalSpace(json["space"].get<std::string>()));
+  return spec;
 }
 
 TuningKey KeyFor(const Digest& workload, std::string target, std::string device_key) {

@@ -12,11 +12,12 @@
 namespace lathe {
 
 struct JobSpec {
-  int64_t total_trials = 0;    // Of all tasks together; 0: only the tasks' budgets count.
-  Duration time_limit{};       // From the start (or resumption) of the job, a seventh of it for finals; 0: none.
-  bool is_fresh = false;       // What the database knows already neither counts nor guides.
-  uint64_t seed = 1;           // Of the search.
-  std::string ToJson() const;  // Stable for equal specs.
+  int64_t total_trials = 0;     // Of all tasks together; 0: only the tasks' budgets count.
+  Duration time_limit{};        // From the start (or resumption) of the job, a seventh of it for finals; 0: none.
+  bool is_fresh = false;        // What the database knows already neither counts nor guides.
+  uint64_t seed = 1;            // Of the search.
+  std::string space = "rules";  // Where it searches (tuner/space/spaces.h), canonical.
+  std::string ToJson() const;   // Stable for equal specs.
   static StatusOr<JobSpec> FromJson(std::string_view text);
   bool operator==(const JobSpec&) const = default;
 };

@@ -49,7 +49,7 @@ std::vector<Tried> TriedOf(const TuneTask& task, std::span<const TuningRecord> h
 }
 
 SketchStory DescribeSketch(const TuneTask& task, const Sketch& sketch) {
-  SketchStory story;
+  SketchStory story{.made_by = sketch.made_by};
   const StatusOr<Schedule> unscheduled = Schedule::Create(task.func);
   if (!unscheduled.ok()) return story;
   int accepted = 0;
@@ -230,7 +230,9 @@ TaskExplanation Explain(const TuneTask& task, std::vector<TuningRecord> history,
 }
 
 StatusOr<TaskExplanation> ExplainTask(Store& store, const TaskRow& row) {
-  ASSIGN_OR_RETURN(const TuneTask task, LoadTuneTask(store, row.key));
+  ASSIGN_OR_RETURN(const JobRow job, store.GetJob(row.job_id));
+  ASSIGN_OR_RETURN(const JobSpec spec, JobSpec::FromJson(job.spec));
+  ASSIGN_OR_RETURN(const TuneTask task, LoadTuneTask(store, row.key, spec.space));
   ASSIGN_OR_RETURN(std::vector<TuningRecord> history, store.History(row.key, std::numeric_limits<int>::max()));
   ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store.QueryBest(std::span(&row.key, 1)));
   TaskExplanation told =

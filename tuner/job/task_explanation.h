@@ -15,6 +15,7 @@ namespace lathe {
 
 // One way to schedule the workload.
 struct SketchStory {
+  std::string made_by;  // The space, and what in it.
   double choices = 0;   // Lists of decisions that it has; those that a constraint refuses count.
   double accepted = 0;  // Share of random ones that replay and pass the constraints.
   int64_t trials = 0;   // Measured, with or without a time.

@@ -11,6 +11,7 @@
 #include "tuner/service/device_target.h"
 #include "tuner/service/request_fields.h"
 #include "tuner/service/row_messages.h"
+#include "tuner/space/spaces.h"
 
 namespace lathe {
 namespace {
@@ -81,6 +82,7 @@ StatusOr<JobRequest> ReadJob(const v1::SubmitJobRequest& request) {
               .time_limit = Duration(request.time_limit_ns()),
               .is_fresh = request.fresh(),
               .seed = request.seed()};
+  ASSIGN_OR_RETURN(job.spec.space, CanonicalSpace(request.space()));
   return job;
 }
 

@@ -1,6 +1,7 @@
 #include "tuner/service/row_messages.h"
 
 #include "tracker/device_registry.h"
+#include "tuner/job/job_spec.h"
 
 namespace lathe {
 namespace {
@@ -93,6 +94,7 @@ v1::Job ToMessage(const JobRow& job) {
   message.set_detail(job.detail);
   message.set_created_unix_ns(job.created_unix_ns);
   message.set_updated_unix_ns(job.updated_unix_ns);
+  if (const StatusOr<JobSpec> spec = JobSpec::FromJson(job.spec); spec.ok()) message.set_space(spec->space);
   return message;
 }
 
@@ -156,6 +158,7 @@ v1::SketchStory ToMessage(const SketchStory& sketch) {
   message.set_accepted(sketch.accepted);
   message.set_trials(sketch.trials);
   message.set_best_ns(sketch.best_ns);
+  message.set_made_by(sketch.made_by);
   return message;
 }
 

@@ -11,6 +11,8 @@ namespace lathe {
 
 inline constexpr int64_t kSecond = 1'000'000'000;
 inline constexpr int64_t kNow = 1'700'000'000 * kSecond;
+// As tuner/job writes it; opaque to a store.
+inline constexpr char kJobSpec[] = R"({"fresh":false,"seed":1,"time_limit_ns":0,"total_trials":64})";
 
 inline Workload MakeWorkload(int n = 0) {
   return {Sha256(fmt::format("workload {}", n)), fmt::format("matmul_{}", n), fmt::format("text {}", n)};
@@ -40,7 +42,7 @@ class Scene {
  public:
   explicit Scene(Store& store, int workload = 0, std::string request_id = "request-1") : store(store) {
     EXPECT_TRUE(store.PutWorkload(MakeWorkload(workload), kNow).ok());
-    job_id = store.CreateJob({request_id, "net", "{}", {{MakeKey(workload), "conv", 2, 64}}}, kNow)->job.id;
+    job_id = store.CreateJob({request_id, "net", kJobSpec, {{MakeKey(workload), "conv", 2, 64}}}, kNow)->job.id;
     task_id = store.ListTasks(job_id)->front().id;
     device_id = store.RegisterDevice({"rpi4-01", "rpi4", "{}", 0}, kNow)->id;
   }

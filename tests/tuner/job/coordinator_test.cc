@@ -6,6 +6,8 @@
 #include "tests/tuner/job/fake_farm.h"
 #include "tuner/database/finals.h"
 #include "tuner/job/job_report.h"
+#include "tuner/job/job_search.h"
+#include "tuner/search/decisions.h"
 
 namespace lathe {
 namespace {
@@ -243,6 +245,23 @@ TEST(Coordinator, TriesForeignSchedulesFirstAndBelievesOnlyItsOwnMeasurements) {
   EXPECT_TRUE(is_measured(foreign[1]));
   EXPECT_EQ(records.size(), 12u) << "what cannot be read costs no trial";
   EXPECT_GE(MakeJobReport(farm.store(), job)->tasks[0].best_ns, 1000) << "0.5 ns is nobody's measurement here";
+}
+
+TEST(Coordinator, FailsATaskThatNoTemplateFits) {
+  FakeFarm farm;
+  farm.AddDevice("d1");
+  JobRequest request = farm.RequestFor(6, "a", R"(@T.prim_func
+def twice(A: T.Buffer((64,), "float32"), B: T.Buffer((64,), "float32")):
+    for i in range(64):
+        with T.block("B"):
+            vi = T.axis.spatial(64, i)
+            B[vi] = A[vi] * T.float32(2)
+)");
+  request.spec.space = "templates";
+  const int64_t job = farm.Submit(request);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kFailed);
+  EXPECT_THAT(farm.store().GetJob(job)->detail, HasSubstr("no template for @twice"));
 }
 
 TEST(Coordinator, ReturnsTheSameJobForTheSameRequest) {
@@ -501,6 +520,53 @@ TEST(Coordinator, GoesOnWhereTheLastOneStopped) {
   EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone) << farm.store().GetJob(job)->detail;
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 120)));
   RecordsOf(farm);
+}
+
+// The sketches of each space that have records.
+std::set<std::string> SpacesMeasured(FakeFarm& farm) {
+  std::set<std::string> found;
+  const TuningKey key = farm.store().ListTasks(1)->front().key;
+  for (const char* space : {"rules", "sketches", "templates"}) {
+    const TuneTask task = *LoadTuneTask(farm.store(), key, space);
+    for (const TuningRecord& record : RecordsOf(farm)) {
+      const ScheduleTrace trace = *ScheduleTrace::FromJson(record.trace_json);
+      if (FindSketch(task.sketches, trace) >= 0) found.insert(space);
+    }
+  }
+  return found;
+}
+
+// One space after the other, stopped in the middle of each; what the second one makes is the fastest.
+TEST(Coordinator, SearchesTheSpaceThatItsJobNamesAndTakesTheBestOfAll) {
+  FakeFarm farm({.database = "t.db"});
+  std::atomic<double> median_ns = 3000;
+  const auto add_device = [&] {
+    farm.AddDevice(
+        "d1", [&](const v1::MeasureSpec&) { return PretendedRun{.median_ns = median_ns, .takes = milliseconds(2)}; });
+  };
+  int64_t budget = 0;
+  for (const auto& [space, ns] :
+       {std::pair("rules", 3000), std::pair("templates", 1500), std::pair("rules,sketches", 2500)}) {
+    median_ns = ns;
+    add_device();
+    JobRequest request = farm.RequestFor(budget += 20, space);
+    request.spec.space = space;
+    const int64_t job = farm.Submit(request);
+    farm.Until([&] { return RecordsOf(farm).size() + 12 >= static_cast<size_t>(budget); });
+    farm.Stop();
+    farm.Start();
+    add_device();
+    ASSERT_TRUE(farm.WaitFor(job));
+    EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone) << farm.store().GetJob(job)->detail;
+    EXPECT_EQ(JobSpec::FromJson(farm.store().GetJob(job)->spec)->space, space);
+    EXPECT_EQ(SpacesMeasured(farm).contains("sketches"), std::string(space).ends_with("sketches")) << space;
+    EXPECT_EQ(SpacesMeasured(farm).contains("templates"), budget > 20) << space;
+    farm.RemoveDevices();
+  }
+  const TuningKey key = farm.store().ListTasks(1)->front().key;
+  const std::vector<BestAnswer> best = *farm.store().QueryBest(std::span(&key, 1));
+  const TuneTask templates = *LoadTuneTask(farm.store(), key, "templates");
+  EXPECT_GE(FindSketch(templates.sketches, *ScheduleTrace::FromJson(best[0].record->trace_json)), 0);
 }
 
 TEST(Coordinator, GoesOnWithTheFinalsWhereTheLastOneStopped) {

@@ -84,9 +84,22 @@ INSTANTIATE_TEST_SUITE_P(
                   StatusCode::kInvalidArgument, "unheard-of"},
         BadSubmit{"UnknownDeviceKey", [](Request& r) { r.set_target("auto"); }, StatusCode::kNotFound,
                   "device key \"rpi4\": no such device key"},
+        BadSubmit{"UnknownSpace", [](Request& r) { r.set_space("rules,knobs"); }, StatusCode::kInvalidArgument,
+                  "space \"knobs\": no such space; there are \"rules\", \"sketches\", \"templates\""},
         BadSubmit{"TooLarge", [](Request& r) { r.mutable_tasks(0)->set_workload(std::string(5 << 20, ' ')); },
                   StatusCode::kResourceExhausted, "a message at most 4"}),
     [](const auto& info) { return info.param.name; });
+
+TEST_F(TuningServiceTest, SaysInWhichSpaceAJobSearches) {
+  for (const auto& [asked, said] : {std::pair("", "rules"), std::pair("templates,rules", "rules,templates")}) {
+    v1::SubmitJobRequest request = CopyJob();
+    request.set_request_id(std::string("space ") + said);
+    request.set_space(asked);
+    const auto submitted = connection->tuning().SubmitJob(request);
+    ASSERT_TRUE(submitted.ok()) << submitted.status().ToString();
+    EXPECT_EQ(submitted->job().space(), said);
+  }
+}
 
 TEST_F(TuningServiceTest, TakesAnAutomaticTargetFromTheDevicesWithTheKey) {
   const auto connect = [&](const std::string& name, const std::string& facts) {
