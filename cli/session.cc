@@ -51,7 +51,9 @@ StatusOr<Session> Session::Open(const Place& place, Access access) {
   const bool is_served = owner.ok() && SomebodyListens(owner->unix_path);
   parts->core = std::make_unique<StoreCore>(
       *parts->store,
-      is_served ? "" : "waits: nobody serves this database; `lathe up` or the same `lathe tune` goes on");
+      is_served ? std::nullopt
+                : std::optional(Hindrance{Hindrance::Kind::kWaits,
+                                          "nobody serves this database; `lathe up` or the same `lathe tune` goes on"}));
   parts->api = std::make_unique<CoreApi>(*parts->core);
   return Session(std::move(parts));
 }

@@ -187,9 +187,8 @@ JobProgress ProgressOf(const v1::Job& job) {
       if (state && SpendsBudget(*state) && !HasTimings(*state)) progress.failed += count.trials();
     }
   }
-  constexpr std::string_view kWaits = "waits: ", kTrouble = "trouble: ";
-  if (job.detail().starts_with(kWaits)) progress.waits_for = job.detail().substr(kWaits.size());
-  if (job.detail().starts_with(kTrouble)) progress.trouble = job.detail().substr(kTrouble.size());
+  progress.waits_for = job.waits_for();
+  progress.trouble = job.trouble();
   return progress;
 }
 

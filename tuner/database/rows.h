@@ -70,7 +70,7 @@ struct JobRow {
   int64_t id = 0;
   std::string request_id, name, spec;
   JobState state = JobState::kQueued;
-  std::string detail;  // What it waits for, or why it ended.
+  std::string detail;  // Why it ended; before, what it waits for.
   int64_t created_unix_ns = 0, updated_unix_ns = 0;
 };
 struct CreatedJob {

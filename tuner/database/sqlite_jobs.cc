@@ -113,7 +113,8 @@ Status WriteJobState(Connection& db, const JobRow& job, JobState state, std::str
   RETURN_IF_ERROR(db.Run("UPDATE job SET state = ?, detail = ?, updated_unix_ns = ? WHERE id = ?", JobStateName(state),
                          detail, now, job.id));
   const std::string words =
-      detail.empty() ? std::string(JobStateName(state)) : fmt::format("{}: {}", JobStateName(state), detail);
+      detail.empty() ? std::string(JobStateName(state))
+                     : fmt::format("{}: {}{}", JobStateName(state), IsTerminal(state) ? "" : "waits: ", detail);
   return AddEvent(db, now, "job", job.id, job.id, words);
 }
 

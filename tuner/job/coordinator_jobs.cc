@@ -307,7 +307,7 @@ void Coordinator::Impl::NoteWaiting(Job& job) {
   if (!job.waits_since) job.waits_since = Now();
   if (Now() - *job.waits_since < kSayWaitingAfter || job.waits_for == why) return;
   job.waits_for = why;
-  Check(store_->SetJobState(job.row.id, JobState::kRunning, "waits: " + why, UnixNow()), "note what a job waits for");
+  Check(store_->SetJobState(job.row.id, JobState::kRunning, why, UnixNow()), "note what a job waits for");
   job.waits_since = Now();
 }
 

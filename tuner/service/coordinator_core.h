@@ -20,9 +20,10 @@ class CoordinatorCore : public TuningCore, public WorkerHost {
   StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) override {
     return coordinator_.CancelJob(job_id, reason);
   }
-  std::string Hindrance() override {
-    const std::string trouble = coordinator_.CurrentTrouble();
-    return trouble.empty() ? "" : "trouble: " + trouble;
+  std::optional<Hindrance> CurrentHindrance() override {
+    std::string trouble = coordinator_.CurrentTrouble();
+    if (trouble.empty()) return std::nullopt;
+    return Hindrance{Hindrance::Kind::kTrouble, std::move(trouble)};
   }
 
   void SynchronizeLater(const v1::SynchronizeRequest& request, WorkerAnswer answer) override;

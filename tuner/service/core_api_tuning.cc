@@ -138,7 +138,7 @@ StatusOr<v1::Task> CoreApi::DescribeTask(const TaskRow& row) {
 v1::Job CoreApi::SummariseJob(const JobRow& row) {
   v1::Job job = ToMessage(row);
   if (IsTerminal(row.state)) return job;
-  if (const std::string hindrance = core_.Hindrance(); !hindrance.empty()) job.set_detail(hindrance);
+  if (const std::optional<Hindrance> hindrance = core_.CurrentHindrance()) SetHindrance(job, *hindrance);
   return job;
 }
 

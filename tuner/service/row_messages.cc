@@ -85,13 +85,29 @@ v1::JobState ToMessage(JobState state) {
   return v1::JOB_STATE_UNSPECIFIED;
 }
 
+void SetHindrance(v1::Job& job, const Hindrance& hindrance) {
+  switch (hindrance.kind) {
+    case Hindrance::Kind::kWaits:
+      job.set_waits_for(hindrance.what);
+      job.set_detail("waits: " + hindrance.what);
+      return;
+    case Hindrance::Kind::kTrouble:
+      job.set_trouble(hindrance.what);
+      job.set_detail("trouble: " + hindrance.what);
+      return;
+  }
+}
+
 v1::Job ToMessage(const JobRow& job) {
   v1::Job message;
   message.set_id(job.id);
   message.set_request_id(job.request_id);
   message.set_name(job.name);
   message.set_state(ToMessage(job.state));
-  message.set_detail(job.detail);
+  if (IsTerminal(job.state))
+    message.set_detail(job.detail);
+  else if (!job.detail.empty())
+    SetHindrance(message, {Hindrance::Kind::kWaits, job.detail});
   message.set_created_unix_ns(job.created_unix_ns);
   message.set_updated_unix_ns(job.updated_unix_ns);
   if (const StatusOr<JobSpec> spec = JobSpec::FromJson(job.spec); spec.ok()) message.set_space(spec->space);

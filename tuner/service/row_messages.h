@@ -16,7 +16,8 @@ v1::Workload ToMessage(const Workload& workload);
 v1::Record ToMessage(const TuningRecord& record);
 v1::Lookup ToMessage(Lookup lookup);
 v1::JobState ToMessage(JobState state);
-v1::Job ToMessage(const JobRow& job);                               // Without tasks.
+v1::Job ToMessage(const JobRow& job);  // Without tasks.
+void SetHindrance(v1::Job& job, const Hindrance& hindrance);
 v1::Task ToMessage(const TaskRow& task, const TaskCounts& counts);  // Without what its key knows.
 v1::Trial ToMessage(const TrialRow& trial, bool with_trace);
 v1::TaskExplanation ToMessage(const TaskRow& task, const TaskExplanation& told);

@@ -7,17 +7,18 @@ namespace lathe {
 
 class StoreCore : public TuningCore {
  public:
-  // `hindrance`: why jobs do not get on, e.g. that nobody serves this database now; empty: unknown.
-  explicit StoreCore(Store& store, std::string hindrance = "") : store_(store), hindrance_(std::move(hindrance)) {}
+  // `hindrance`: why jobs do not get on, e.g. that nobody serves this database now; nullopt: unknown.
+  explicit StoreCore(Store& store, std::optional<Hindrance> hindrance = std::nullopt)
+      : store_(store), hindrance_(std::move(hindrance)) {}
   Store& store() override { return store_; }
   StatusOr<CreatedJob> SubmitJob(const JobRequest& request) override;  // kFailedPrecondition
   // kFailedPrecondition if the Store was opened read-only.
   StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) override;
-  std::string Hindrance() override { return hindrance_; }
+  std::optional<Hindrance> CurrentHindrance() override { return hindrance_; }
 
  private:
   Store& store_;
-  const std::string hindrance_;
+  const std::optional<Hindrance> hindrance_;
 };
 
 }  // namespace lathe

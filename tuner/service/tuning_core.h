@@ -2,12 +2,21 @@
 // method.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "tuner/database/store.h"
 #include "tuner/job/job_spec.h"
 
 namespace lathe {
+
+// What keeps jobs from getting on.
+struct Hindrance {
+  enum class Kind : uint8_t { kWaits, kTrouble };
+  Kind kind;
+  std::string what;
+};
 
 // Thread-safe.
 class TuningCore {
@@ -18,8 +27,8 @@ class TuningCore {
   // was used for another job.
   virtual StatusOr<CreatedJob> SubmitJob(const JobRequest& request) = 0;
   virtual StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) = 0;
-  // What keeps jobs from getting on, "trouble: ..." or "waits: ..."; empty: nothing, or what their rows say.
-  virtual std::string Hindrance() = 0;
+  // Of all jobs; nullopt: nothing, or what their rows say.
+  virtual std::optional<Hindrance> CurrentHindrance() = 0;
 };
 
 }  // namespace lathe

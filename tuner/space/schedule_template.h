@@ -9,7 +9,7 @@
 
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/target.h"
-#include "tuner/space/contraction.h"
+#include "tuner/space/contraction_axes.h"
 #include "tuner/space/tile_levels.h"
 
 namespace lathe {

@@ -13,7 +13,7 @@ namespace lathe {
 namespace {
 
 constexpr SpaceRow kSpaces[] = {
-    {"rules", "MetaSchedule's post-order-apply with rules for CPUs", MakePostOrderApply},
+    {"rules", "MetaSchedule's post-order-apply with rules for CPUs", [] { return MakePostOrderApply(); }},
     {"sketches", "Ansor's derivation rules", MakeSketchRules},
     {"templates", "hand-written schedules with knobs", MakeTemplates},
 };

@@ -62,7 +62,7 @@ void PlaceOthers(TemplateNest& nest, const BlockNode& block, const std::vector<s
 
 // ---- dense: C[m, n] += A[m, k] * B, which is [k, n], [n, k], or panels of columns [n // b, k, n % b].
 
-bool IsDense(const BlockNode& block, const Contraction& c) {
+bool IsDense(const BlockNode& block, const ContractionAxes& c) {
   return !c.Has(AxisRole::kWindow) && c.LongOnes(block, AxisRole::kBoth).empty() &&
          c.LongOnes(block, AxisRole::kData).size() == 1 && c.LongOnes(block, AxisRole::kWeight).size() == 1 &&
          c.LongOnes(block, AxisRole::kReduce).size() == 1;
@@ -76,7 +76,7 @@ bool MatchesDense(const Schedule& schedule, const TemplateTask& task, const Targ
 
 Status TileDense(Schedule& schedule, const TemplateTask& task, const LaneChoice& lanes) {
   const BlockNode block = BlockOf(schedule, task);
-  const Contraction& c = task.contraction;
+  const ContractionAxes& c = task.contraction;
   const size_t y = c.LongOnes(block, AxisRole::kData)[0], k = c.LongOnes(block, AxisRole::kReduce)[0];
   ASSIGN_OR_RETURN(TemplateNest nest, TemplateNest::Create(schedule, task.block, lanes));
   PlaceOthers(nest, block, {y, lanes.iter, k});
@@ -92,7 +92,7 @@ Status ApplyDense(Schedule& schedule, const TemplateTask& task, const Target& ta
 }
 
 // Which dimension of a matrix the columns run along; nullopt: it is none, or has been laid out already.
-std::optional<size_t> ColumnDimension(const BlockNode& block, const Contraction& c) {
+std::optional<size_t> ColumnDimension(const BlockNode& block, const ContractionAxes& c) {
   const std::vector<size_t> columns = c.LongOnes(block, AxisRole::kWeight);
   const std::vector<Range>& region = block.reads[c.weight].region;
   if (columns.empty() || region.size() != 2) return std::nullopt;
@@ -103,7 +103,7 @@ std::optional<size_t> ColumnDimension(const BlockNode& block, const Contraction&
 
 bool MatchesDensePack(const Schedule& schedule, const TemplateTask& task, const Target& target) {
   const BlockNode& block = BlockOf(schedule, task);
-  const Contraction& c = task.contraction;
+  const ContractionAxes& c = task.contraction;
   if (!IsDense(block, c) || !ColumnDimension(block, c)) return false;
   const size_t x = c.LongOnes(block, AxisRole::kWeight)[0];
   const int64_t lanes = VectorsFor(block, target).lanes;
@@ -134,13 +134,13 @@ Status ApplyDensePack(Schedule& schedule, const TemplateTask& task, const Target
 
 // ---- Convolutions. Their images are padded beforehand, or guarded where they are read.
 
-bool IsConvolution(const BlockNode& block, const Contraction& c, AxisRole channels, size_t rank) {
+bool IsConvolution(const BlockNode& block, const ContractionAxes& c, AxisRole channels, size_t rank) {
   return c.output_rank == rank && c.pixels.size() == 2 && c.Has(channels) &&
          (channels == AxisRole::kBoth || c.LongOnes(block, AxisRole::kBoth).empty());
 }
 
 // The channels of a block: what the last dimension of the output is indexed by.
-std::optional<size_t> BlockedChannel(const BlockNode& block, const Contraction& c, AxisRole channels) {
+std::optional<size_t> BlockedChannel(const BlockNode& block, const ContractionAxes& c, AxisRole channels) {
   const Expr& last = block.writes[0].region.back().min;
   for (size_t i = 0; i < block.iter_vars.size(); ++i)
     if (c.roles[i] == channels && last.same_as(block.iter_vars[i].var)) return i;
@@ -184,7 +184,7 @@ bool MatchesGuardedConv(const Schedule& schedule, const TemplateTask& task, cons
 // unroll_kw.
 Status TileConv(Schedule& schedule, const TemplateTask& task, const LaneChoice& lanes) {
   const BlockNode block = BlockOf(schedule, task);
-  const Contraction& c = task.contraction;
+  const ContractionAxes& c = task.contraction;
   ASSIGN_OR_RETURN(TemplateNest nest, TemplateNest::Create(schedule, task.block, lanes));
   std::vector<size_t> placed = c.pixels;
   const std::vector<size_t> inputs = c.LongOnes(block, AxisRole::kReduce);
@@ -273,13 +273,13 @@ class Templates : public SpaceGenerator {
   // The one contraction of a function all other blocks of which are element-wise.
   static std::optional<TemplateTask> TaskIn(Schedule& schedule) {
     std::optional<std::string> name;
-    std::optional<Contraction> found;
+    std::optional<ContractionAxes> found;
     for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
       const BlockNode& block = schedule.BlockOf(row);
       if (!IsPlainStage(schedule, row)) return std::nullopt;
       if (IsSpatial(block)) continue;
       if (found) return std::nullopt;
-      found = ContractionOf(block);
+      found = ContractionAxesOf(block);
       if (!found) return std::nullopt;
       name = block.name;
     }

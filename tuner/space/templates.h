@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "tuner/space/contraction.h"
+#include "tuner/space/contraction_axes.h"
 #include "tuner/space/space_generator.h"
 
 namespace lathe {
@@ -13,7 +13,7 @@ namespace lathe {
 struct TemplateTask {
   BlockRV block;
   std::string name;  // Of that block.
-  Contraction contraction;
+  ContractionAxes contraction;
 };
 
 struct ScheduleTemplate {

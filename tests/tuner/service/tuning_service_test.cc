@@ -2,6 +2,7 @@
 #include <thread>
 
 #include "tests/tuner/service/service_testing.h"
+#include "tuner/service/row_messages.h"
 
 namespace lathe {
 namespace {
@@ -173,6 +174,28 @@ TEST_F(TuningServiceTest, CancelsAJobAndLeavesAnEndedOneAsItWas) {
   EXPECT_EQ(cancelled->job().detail(), "made a mistake");
   request.set_reason("again");
   EXPECT_EQ(connection->tuning().CancelJob(request)->job().detail(), "made a mistake");
+}
+
+TEST_F(TuningServiceTest, SaysWhatAJobWaitsForUntilItHasEnded) {
+  const Scene scene(*store);
+  ASSERT_TRUE(store->SetJobState(scene.job_id, JobState::kRunning, "a board", kNow).ok());
+  v1::GetJobRequest request;
+  request.set_job_id(scene.job_id);
+  const v1::Job waiting = connection->tuning().GetJob(request)->job();
+  EXPECT_EQ(waiting.waits_for(), "a board");
+  EXPECT_EQ(waiting.detail(), "waits: a board");
+  ASSERT_TRUE(store->SetJobState(scene.job_id, JobState::kDone, "its time was up", kNow).ok());
+  const v1::Job ended = connection->tuning().GetJob(request)->job();
+  EXPECT_FALSE(ended.has_waits_for());
+  EXPECT_EQ(ended.detail(), "its time was up");
+}
+
+TEST(Hindrances, AreAFieldAndWords) {
+  v1::Job job = ToMessage(JobRow{.state = JobState::kRunning, .detail = "a board"});
+  SetHindrance(job, {Hindrance::Kind::kTrouble, "the disk is full"});
+  EXPECT_EQ(job.trouble(), "the disk is full");
+  EXPECT_FALSE(job.has_waits_for());
+  EXPECT_EQ(job.detail(), "trouble: the disk is full");
 }
 
 TEST_F(TuningServiceTest, ListsTrialsWithTimesAndFailuresWithWords) {

@@ -17,7 +17,7 @@ enum class AxisRole : uint8_t {
 };
 
 // C[...] = C[...] + data[...] * weight[...].
-struct Contraction {
+struct ContractionAxes {
   size_t data = 0, weight = 0;  // Positions among what the block reads.
   std::vector<AxisRole> roles;  // By iter var.
   std::vector<size_t> pixels;   // Iter vars of role kData that windows move with, in order.
@@ -28,6 +28,6 @@ struct Contraction {
                                std::optional<size_t> without = std::nullopt) const;
   bool Has(AxisRole role) const;
 };
-std::optional<Contraction> ContractionOf(const BlockNode& block);
+std::optional<ContractionAxes> ContractionAxesOf(const BlockNode& block);
 
 }  // namespace lathe

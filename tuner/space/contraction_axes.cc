@@ -1,7 +1,8 @@
-#include "tuner/space/contraction.h"
+#include "tuner/space/contraction_axes.h"
 
 #include <algorithm>
 
+#include "compiler/ir/contraction.h"
 #include "compiler/ir/visitor.h"
 #include "tuner/space/block_pattern.h"
 
@@ -11,19 +12,6 @@ namespace {
 bool Moves(const BufferRegion& region, const Var& iter) {
   return std::any_of(region.region.begin(), region.region.end(),
                      [&](const Range& range) { return UsesVar(range.min, iter.get()); });
-}
-
-// The loads of `store`'s value, if it is C + a * b; nullopt otherwise.
-std::optional<std::pair<Buffer, Buffer>> FactorsOf(const BufferStore& store) {
-  const Binary* sum = store.value.As<Binary>();
-  if (sum == nullptr || sum->op != BinaryOp::kAdd) return std::nullopt;
-  const BufferLoad* before = sum->a.As<BufferLoad>();
-  const Binary* product = sum->b.As<Binary>();
-  if (before == nullptr || !before->buffer.same_as(store.buffer) || product == nullptr || product->op != BinaryOp::kMul)
-    return std::nullopt;
-  const BufferLoad *a = product->a.As<BufferLoad>(), *b = product->b.As<BufferLoad>();
-  if (a == nullptr || b == nullptr || a->buffer.same_as(b->buffer)) return std::nullopt;
-  return std::pair(a->buffer, b->buffer);
 }
 
 std::optional<size_t> PositionOfRead(const BlockNode& block, const Buffer& buffer) {
@@ -47,23 +35,22 @@ std::vector<size_t> Companions(const BlockNode& block, const BufferRegion& data,
 
 }  // namespace
 
-std::vector<size_t> Contraction::LongOnes(const BlockNode& block, AxisRole role, std::optional<size_t> without) const {
+std::vector<size_t> ContractionAxes::LongOnes(const BlockNode& block, AxisRole role,
+                                              std::optional<size_t> without) const {
   std::vector<size_t> found;
   for (size_t i = 0; i < roles.size(); ++i)
     if (roles[i] == role && i != without && ExtentOf(block.iter_vars[i]) > 1) found.push_back(i);
   return found;
 }
 
-bool Contraction::Has(AxisRole role) const { return std::find(roles.begin(), roles.end(), role) != roles.end(); }
+bool ContractionAxes::Has(AxisRole role) const { return std::find(roles.begin(), roles.end(), role) != roles.end(); }
 
-std::optional<Contraction> ContractionOf(const BlockNode& block) {
-  const BufferStore* store = block.body.As<BufferStore>();
-  if (!block.init || block.writes.size() != 1 || store == nullptr) return std::nullopt;
-  const auto factors = FactorsOf(*store);
-  if (!factors) return std::nullopt;
-  const auto data = PositionOfRead(block, factors->first), weight = PositionOfRead(block, factors->second);
+std::optional<ContractionAxes> ContractionAxesOf(const BlockNode& block) {
+  const std::optional<Contraction> product = ContractionOf(block);
+  if (!block.init || block.writes.size() != 1 || !product || !product->is_plain()) return std::nullopt;
+  const auto data = PositionOfRead(block, product->a->buffer), weight = PositionOfRead(block, product->b->buffer);
   if (!data || !weight) return std::nullopt;
-  Contraction found{*data, *weight, {}, {}, block.writes[0].region.size()};
+  ContractionAxes found{*data, *weight, {}, {}, block.writes[0].region.size()};
   for (const IterVar& iter : block.iter_vars) {
     const bool moves_weight = Moves(block.reads[*weight], iter.var);
     if (iter.kind == IterKind::kSpatial) {
