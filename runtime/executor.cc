@@ -83,6 +83,9 @@ struct Executor::State {
   RuntimeError Bind(const std::vector<int64_t>& symbols);
   RuntimeError PlaceValues(std::span<const int64_t> symbols);
   RuntimeError BindCall(size_t number, std::span<const int64_t> symbols);
+  // Memory for output `number`: of an earlier run whose arrays nobody has any more, so that results of megabytes are
+  // not mapped and cleared by the kernel anew each time.
+  RuntimeResult<NDArray> TakeOutput(size_t number);
   // Null for inputs and outputs, whose memory comes with each run.
   void* FixedAddress(const GraphValue& value) const;
 
@@ -96,6 +99,7 @@ struct Executor::State {
   std::optional<std::vector<int64_t>> bound_symbols;  // What the following were made for.
   std::vector<PlacedValue> placed;                    // Per value.
   std::vector<BoundCall> calls;
+  std::vector<std::vector<NDArray>> past_outputs;  // Per output, at most kPastOutputs.
 };
 
 Executor::Executor(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -320,6 +324,19 @@ RuntimeResult<Executor> Executor::Load(const std::string& path, ThreadPool& pool
   return executor;
 }
 
+RuntimeResult<NDArray> Executor::State::TakeOutput(size_t number) {
+  constexpr size_t kPastOutputs = 2;  // A caller may hold one while it asks for the next.
+  past_outputs.resize(outputs.size());
+  std::vector<NDArray>& past = past_outputs[number];
+  const std::vector<int64_t>& shape = placed[graph.outputs[number].value].shape;
+  for (const NDArray& array : past)
+    if (!array.is_shared() && array.shape() == shape) return array;
+  RUNTIME_ASSIGN_OR_RETURN(NDArray made, NDArray::Create(outputs[number].dtype, shape));
+  if (past.size() == kPastOutputs) past.erase(past.begin());
+  past.push_back(made);
+  return made;
+}
+
 RuntimeResult<std::vector<NDArray>> Executor::Run(std::span<const TensorView> inputs, std::vector<KernelTime>* times) {
   State& state = *state_;
   const Graph& graph = state.graph;
@@ -342,8 +359,7 @@ RuntimeResult<std::vector<NDArray>> Executor::Run(std::span<const TensorView> in
     copies.push_back(std::move(copy));
   }
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    RUNTIME_ASSIGN_OR_RETURN(NDArray output,
-                             NDArray::Create(state.outputs[i].dtype, state.placed[graph.outputs[i].value].shape));
+    RUNTIME_ASSIGN_OR_RETURN(NDArray output, state.TakeOutput(i));
     outputs.push_back(std::move(output));
   }
   const auto base = [&](const GraphValue& value) -> void* {

@@ -48,8 +48,9 @@ class Executor {
   // As after Load: zeros, or what the artifact says.
   void ResetStates();
 
-  // The outputs for `inputs` in order, in fresh memory. Inputs that kernels cannot read in place (strides, an offset,
-  // an address that is not aligned) are copied. With `times`, one row per kernel call.
+  // The outputs for `inputs` in order, in memory that no array of an earlier run has any more. Inputs that kernels
+  // cannot read in place (strides, an offset, an address that is not aligned) are copied. With `times`, one row per
+  // kernel call.
   RuntimeResult<std::vector<NDArray>> Run(std::span<const TensorView> inputs, std::vector<KernelTime>* times = nullptr);
 
  private:

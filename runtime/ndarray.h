@@ -33,6 +33,7 @@ class NDArray {
   int64_t num_elements() const { return num_elements_; }
   int64_t size_bytes() const { return num_elements_ * dtype_.bytes(); }
   void* data() const { return storage_.get(); }
+  bool is_shared() const { return storage_.use_count() > 1; }  // Another array has the same memory.
   template <typename T>
   std::span<T> as() const {
     return {static_cast<T*>(data()), static_cast<size_t>(size_bytes()) / sizeof(T)};

@@ -163,6 +163,22 @@ TEST(Executor, ReadsUnalignedInputs) {
   EXPECT_EQ(std::memcmp((*a)[0].data(), (*b)[0].data(), static_cast<size_t>((*a)[0].size_bytes())), 0);
 }
 
+// A result's memory serves again once nobody has an array of it; until then it stays as it is.
+TEST(Executor, TakesMemoryOfResultsThatNobodyHasAnyMore) {
+  RuntimeResult<Executor> executor = Executor::Load(ArtifactPath(), Pool());
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  const NDArray image = Image();
+  const std::vector<TensorView> inputs = {image.view()};
+  auto first = executor->Run(inputs), second = executor->Run(inputs), third = executor->Run(inputs);
+  ASSERT_TRUE(first.ok() && second.ok() && third.ok());
+  const void *a = (*first)[0].data(), *b = (*second)[0].data(), *c = (*third)[0].data();
+  EXPECT_TRUE(a != b && b != c && a != c);
+  *second = {};
+  const auto fourth = executor->Run(inputs);
+  ASSERT_TRUE(fourth.ok());
+  EXPECT_EQ((*fourth)[0].data(), b);
+}
+
 TEST(Executor, RefusesWrongInputs) {
   RuntimeResult<Executor> executor = Executor::Load(ArtifactPath(), Pool());
   ASSERT_TRUE(executor.ok()) << executor.error().message;
