@@ -139,12 +139,13 @@ class Partitioner : public StmtExprMutator {
     bool of_value =
         false;  // By a guard of a value, which holds in one of the parts; else of a statement, in the first.
     bool first_is_main = true;
+    int64_t stores = 0;  // Of the loop's body, where a value splits it.
   };
 
   // Where a value is guarded, as at the border of an image, both parts are split further, as long as that is not much
   // code.
   Stmt SplitBorder(const For& loop, int64_t min, int64_t extent, const Split& split) {
-    added_stores_ += CountStores(loop.body);
+    added_stores_ += split.stores;
     Stmt first = Part(loop, min, split.at), second = Clone(Part(loop, min + split.at, extent - split.at));
     Stmt& main = split.first_is_main ? first : second;
     main = GuardDropper(analyzer_)(main);
@@ -186,13 +187,13 @@ class Partitioner : public StmtExprMutator {
       const int64_t held = CountHeld(guard, loop, min, extent, true, finder.loops);
       if (is_worth_it(held)) return Split{held};
     }
-    if (loop.kind == ForKind::kParallel || finder.value_guards.empty() ||
-        added_stores_ + CountStores(loop.body) > kMostStores)
-      return std::nullopt;
+    if (loop.kind == ForKind::kParallel || finder.value_guards.empty()) return std::nullopt;
+    const int64_t stores = CountStores(loop.body);
+    if (added_stores_ + stores > kMostStores) return std::nullopt;
     for (const Expr& guard : finder.value_guards) {
       for (const bool leads : {true, false}) {
         const int64_t held = CountHeld(guard, loop, min, extent, leads, finder.loops);
-        if (is_worth_it(held)) return Split{leads ? held : extent - held, true, leads};
+        if (is_worth_it(held)) return Split{leads ? held : extent - held, true, leads, stores};
       }
     }
     return std::nullopt;

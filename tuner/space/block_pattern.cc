@@ -116,9 +116,7 @@ namespace {
 int64_t UsesOf(const BlockNode& block, const BufferRegion& read) {
   int64_t uses = 1;
   for (const IterVar& iter : block.iter_vars) {
-    const bool moves = std::any_of(read.region.begin(), read.region.end(),
-                                   [&](const Range& range) { return UsesVar(range.min, iter.var.get()); });
-    if (iter.kind == IterKind::kSpatial && !moves) uses *= ExtentOf(iter);
+    if (iter.kind == IterKind::kSpatial && !Moves(read, iter.var)) uses *= ExtentOf(iter);
   }
   return uses;
 }
@@ -172,6 +170,17 @@ int64_t ChooseLanes(int64_t extent, const Vectors& vectors) {
   while (single < extent) single *= 2;
   // A vector some of whose lanes are left out costs a little more than a whole one.
   return whole == 1 || 2 * whole <= extent ? single : whole;
+}
+
+bool Moves(const BufferRegion& region, const Var& iter) {
+  return std::any_of(region.region.begin(), region.region.end(),
+                     [&](const Range& range) { return UsesVar(range.min, iter.get()); });
+}
+
+std::optional<size_t> PositionOfRead(const BlockNode& block, const Buffer& buffer) {
+  for (size_t i = 0; i < block.reads.size(); ++i)
+    if (block.reads[i].buffer.same_as(buffer)) return i;
+  return std::nullopt;
 }
 
 bool IsPlain(const Schedule& schedule, int row) {

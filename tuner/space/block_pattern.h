@@ -61,6 +61,11 @@ std::optional<std::vector<PackedRead>> ReadsToPack(const BlockNode& block, size_
 // are left out is known then. Of several vectors it is not, which costs more than they save. 1: none.
 int64_t ChooseLanes(int64_t extent, const Vectors& vectors);
 
+// Whether the region depends on the iter.
+bool Moves(const BufferRegion& region, const Var& iter);
+// The position of the buffer among what the block reads.
+std::optional<size_t> PositionOfRead(const BlockNode& block, const Buffer& buffer);
+
 // A block that rules may schedule: one output, loops of its own that its iters are bound to one by one, no block in it.
 bool IsPlain(const Schedule& schedule, int row);
 

@@ -9,17 +9,6 @@
 namespace lathe {
 namespace {
 
-bool Moves(const BufferRegion& region, const Var& iter) {
-  return std::any_of(region.region.begin(), region.region.end(),
-                     [&](const Range& range) { return UsesVar(range.min, iter.get()); });
-}
-
-std::optional<size_t> PositionOfRead(const BlockNode& block, const Buffer& buffer) {
-  for (size_t i = 0; i < block.reads.size(); ++i)
-    if (block.reads[i].buffer.same_as(buffer)) return i;
-  return std::nullopt;
-}
-
 // The data-parallel iter vars that stand in an index of the data beside `iter`.
 std::vector<size_t> Companions(const BlockNode& block, const BufferRegion& data, const Var& iter) {
   std::vector<size_t> found;

@@ -37,12 +37,6 @@ bool Uses(const std::vector<Expr>& indices, const Var& var) {
   return std::any_of(indices.begin(), indices.end(), [&](const Expr& e) { return UsesVar(e, var.get()); });
 }
 
-std::optional<size_t> ReadOf(const BlockNode& block, const Buffer& buffer) {
-  for (size_t i = 0; i < block.reads.size(); ++i)
-    if (block.reads[i].buffer.same_as(buffer)) return i;
-  return std::nullopt;
-}
-
 // Whether the indices are those of panels: the lanes and the parts last, and nothing else of them but which panel.
 bool AreInPanels(const std::vector<Expr>& indices, const Var& lane, const Var& part, const DotIntrin& intrin) {
   const Expr lanes = IntConst(lane.dtype(), intrin.lanes), parts = IntConst(part.dtype(), intrin.parts);
@@ -70,7 +64,7 @@ std::optional<DotTiling> TilingOf(const BlockNode& block, const DotIntrin& intri
   const std::vector<Expr>& written = block.body.As<BufferStore>()->indices;
   const std::vector<Expr>&a = product.a->indices, &b = product.b->indices;
   const auto lane_of_c = DimOf(written, lanes.var), a_dim = DimOf(a, parts.var);
-  const auto a_read = ReadOf(block, product.a->buffer), b_read = ReadOf(block, product.b->buffer);
+  const auto a_read = PositionOfRead(block, product.a->buffer), b_read = PositionOfRead(block, product.b->buffer);
   if (!lane_of_c || *lane_of_c + 1 != written.size() || !a_dim || !a_read || !b_read) return std::nullopt;
   DotTiling tiling{.intrin = intrin, .lane_iter = lane, .reduce_iter = reduce, .a_read = *a_read, .b_read = *b_read};
   tiling.a_dim = *a_dim;

@@ -13,6 +13,7 @@
 #include "compiler/schedule/sampling.h"
 #include "compiler/schedule/split.h"
 #include "support/status_macros.h"
+#include "tuner/space/block_pattern.h"
 
 namespace lathe {
 
@@ -33,10 +34,7 @@ Status UnrollAll(Schedule& schedule, const std::vector<LoopRV>& loops) {
 }
 
 bool IsPlainStage(const Schedule& schedule, int row) {
-  const BlockNode& block = schedule.BlockOf(row);
-  return schedule.FindBlock(block.name) == row && WhyNotSchedulable(schedule, row).empty() &&
-         IsTriviallyBound(schedule, row) && block.writes.size() == 1 && schedule.ChildBlocksOf(row).empty() &&
-         !schedule.LoopsOf(row).empty();
+  return schedule.FindBlock(schedule.BlockOf(row).name) == row && IsPlain(schedule, row);
 }
 
 StatusOr<BlockRV> BlockNamed(Schedule& schedule, const std::string& name) {
@@ -49,7 +47,7 @@ StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileSh
   std::vector<IterKind> kinds;
   for (const IterVar& iter : schedule.BlockOf(row).iter_vars) kinds.push_back(iter.kind);
   if (loops.size() != kinds.size()) return schedule.Error("tile by levels", row, "its loops are not its iter vars");
-  TiledNest nest{std::vector<std::vector<LoopRV>>(shape.levels.size()), std::nullopt};
+  TiledNest nest{std::vector<std::vector<LoopRV>>(shape.levels.size()), std::nullopt, std::nullopt};
   std::optional<size_t> lanes_at;
   for (size_t i = 0; i < loops.size(); ++i) {
     const char kind = kinds[i] == IterKind::kReduce ? 'R' : 'S';
@@ -60,6 +58,10 @@ StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileSh
       loop = vectors[0];
       nest.lanes = vectors[1];
       lanes_at = nest.levels.back().size();
+    } else if (shape.parts && shape.parts->iter == i) {
+      ASSIGN_OR_RETURN(const std::vector<LoopRV> steps, SplitInner(schedule, loop, ExprRV(shape.parts->lanes)));
+      loop = steps[0];
+      nest.parts = steps[1];
     }
     ASSIGN_OR_RETURN(const std::vector<VarRV> sizes,
                      SamplePerfectTile(schedule, loop, parts, kind == 'R' ? shape.most_reduce : shape.most_spatial));
@@ -74,7 +76,8 @@ StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileSh
   }
   std::vector<LoopRV> order;
   for (const auto& level : nest.levels) order.insert(order.end(), level.begin(), level.end());
-  if (nest.lanes) order.push_back(*nest.lanes);
+  for (const std::optional<LoopRV>& inner : {nest.lanes, nest.parts})
+    if (inner) order.push_back(*inner);
   RETURN_IF_ERROR(Reorder(schedule, order));
   return nest;
 }

@@ -11,7 +11,7 @@
 
 namespace lathe {
 
-// The iter var, by position in the block's, that becomes vector lanes.
+// The iter var, by position in the block's, that becomes vector lanes, or steps that an instruction takes at once.
 struct LaneChoice {
   size_t iter = 0;
   int64_t lanes = 1;
@@ -20,13 +20,14 @@ struct LaneChoice {
 struct TileShape {
   std::string_view levels = "SSRSRS";  // Of data-parallel (S) and reduction (R) loops, outermost first.
   std::optional<LaneChoice> lanes;     // Innermost of all.
+  std::optional<LaneChoice> parts;     // Of a reduction; inside of the lanes.
   int most_spatial = 16;               // Innermost factor of a data-parallel axis, in vectors where it has lanes.
   int most_reduce = 16;
 };
 
 struct TiledNest {
   std::vector<std::vector<LoopRV>> levels;  // As in the shape; of each, the loops in the order of the iter vars.
-  std::optional<LoopRV> lanes;
+  std::optional<LoopRV> lanes, parts;
 };
 
 // Splits each loop around `block` into sampled factors, one for each level of its kind, and orders them by levels. In

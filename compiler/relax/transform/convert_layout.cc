@@ -18,17 +18,7 @@ namespace {
 constexpr char kMoved[] = "moved";  // Names of variables.
 constexpr size_t kChannels = 1;     // The dimension, in either layout.
 
-std::optional<std::vector<int64_t>> ShapeOf(const Expr& e) {
-  const TensorStructInfo* info = e.struct_info().As<TensorStructInfo>();
-  if (info == nullptr || !info->shape) return std::nullopt;
-  std::vector<int64_t> shape;
-  for (const PrimExpr& extent : *info->shape) {
-    const int64_t* constant = AsIntConst(extent);
-    if (constant == nullptr) return std::nullopt;
-    shape.push_back(*constant);
-  }
-  return shape;
-}
+std::optional<std::vector<int64_t>> ShapeOf(const Expr& e) { return ConstantShapeOf(e.struct_info()); }
 
 bool IsFloat32(const Expr& e) {
   const TensorStructInfo* info = e.struct_info().As<TensorStructInfo>();
