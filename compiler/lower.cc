@@ -62,6 +62,7 @@
 #include "compiler/transform/rewrite_unsafe_select.h"
 #include "compiler/transform/simplify.h"
 #include "compiler/transform/skip_assert.h"
+#include "compiler/transform/skip_zero_terms.h"
 #include "compiler/transform/spell_out_calls.h"
 #include "compiler/transform/split_host_device.h"
 #include "compiler/transform/storage_legalize.h"
@@ -184,6 +185,7 @@ const LowerPass kCpuPasses[] = {
     {"simplify_loops", SimplifyLoops},
     {"arrange_register_tiles", ArrangeRegisterTiles},
     {"insert_hoist_if_then_else", HoistIfThenElse},
+    {"skip_zero_terms", SkipZeroTerms},
     {"loop_partition", LoopPartition},
     {"flatten_buffer", FlattenBuffer},
     {"simplify_indices", SimplifyLoops},

@@ -12,6 +12,16 @@ const Call* AsChoice(const Expr& e) {
   return call != nullptr && call->op == if_then_else && call->args[0].dtype().is_scalar() ? call : nullptr;
 }
 
+// Whether the condition is asked so seldom that it costs nothing: a loop that stays one runs under it.
+bool IsSeldom(const IfThenElse& branch) {
+  bool has_loop = false;
+  PostOrderVisit(branch.then_case, [&](const Stmt& stmt) {
+    const For* loop = stmt.As<For>();
+    has_loop = has_loop || (loop != nullptr && loop->kind == ForKind::kSerial && !IsConstInt(loop->extent, 1));
+  });
+  return has_loop;
+}
+
 // Guards below a loop: conjuncts of the conditions of IfThenElse, and of T.if_then_else in values.
 class GuardFinder : public StmtExprVisitor {
  public:
@@ -24,7 +34,8 @@ class GuardFinder : public StmtExprVisitor {
     StmtExprVisitor::VisitFor(self, loop);
   }
   void VisitStmt(const Stmt& stmt) override {
-    if (const IfThenElse* branch = stmt.As<IfThenElse>()) Add(branch->condition, guards);
+    const IfThenElse* branch = stmt.As<IfThenElse>();
+    if (branch != nullptr && !IsSeldom(*branch)) Add(branch->condition, guards);
     StmtExprVisitor::VisitStmt(stmt);
   }
   void VisitExpr(const Expr& e) override {

@@ -59,7 +59,7 @@ void WriteArithmetic(RowWriter& row, const OpCounts& ops, double iterations) {
   row.Log("math", ops.math * iterations);
   row.Log("other", ops.other * iterations);
   row.Log("integer", ops.integer * iterations);
-  row.Log("branch", ops.branch * iterations);
+  row.Log("branch", (ops.branch + ops.guard) * iterations);
   row.Log("cast", ops.cast * iterations);
 }
 
@@ -285,7 +285,7 @@ void WriteOthers(RowWriter& row, const std::vector<StoreFacts>& stores, size_t a
     code.Add(facts.tile.copies);
     vectorized += facts.tile.lanes > 1 ? facts.nest->iterations : 0;
     parallel += facts.parallel.launches > 0 ? facts.nest->iterations : 0;
-    branches += facts.nest->ops.branch * facts.nest->iterations;
+    branches += (facts.nest->ops.branch + facts.nest->ops.guard) * facts.nest->iterations;
   }
   row.Begin("others.");
   row.Plain("count", count);

@@ -1,5 +1,6 @@
 #include "tuner/feature/loop_nest.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/ir/visitor.h"
@@ -163,8 +164,12 @@ class Collector {
       Count(binary->a);
       Count(binary->b);
     } else if (const Call* call = e.As<Call>()) {
-      CountCall(e, *call);
-      for (const Expr& arg : call->args) Count(arg);
+      const bool is_guard = call->op->name == "if_then_else" && !AsksLanes(call->args[0]);
+      if (is_guard)
+        nest_.ops.guard += 1;
+      else
+        CountCall(e, *call);
+      for (size_t i = is_guard ? 1 : 0; i < call->args.size(); ++i) Count(call->args[i]);
     } else if (const Select* select = e.As<Select>()) {
       nest_.ops.branch += 1;
       Count(select->condition);
@@ -179,6 +184,14 @@ class Collector {
     } else if (const Broadcast* broadcast = e.As<Broadcast>()) {
       Count(broadcast->value);
     }
+  }
+
+  // Whether vectorized loops move the condition.
+  bool AsksLanes(const Expr& condition) {
+    const uint64_t moving = nests_.space.LoopsOf(nests_.space.Parse(condition));
+    return std::any_of(loops_.begin(), loops_.end(), [&](const NestLoop& loop) {
+      return loop.kind == ForKind::kVectorized && (nests_.space.BitOf(loop.id) & moving) != 0;
+    });
   }
 
   void CountBinary(const Binary& binary) {

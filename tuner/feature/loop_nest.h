@@ -14,6 +14,9 @@ struct OpCounts {
   double mul_add = 0;                                                  // An addition that one multiplication feeds.
   double add = 0, mul = 0, div = 0, compare = 0, math = 0, other = 0;  // Of data.
   double integer = 0, branch = 0, cast = 0;  // branch: select, if_then_else, boolean operators.
+  // T.if_then_else of one condition for all lanes, which costs next to nothing: loops are split at its ends, or it is
+  // asked once for a whole tile (loop_partition, skip_zero_terms). Not in total().
+  double guard = 0;
   double flops() const { return 2 * mul_add + add + mul + div + compare + math + other; }
   double total() const { return mul_add + add + mul + div + compare + math + other + integer + branch + cast; }
 };

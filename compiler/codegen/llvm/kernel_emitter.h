@@ -145,6 +145,7 @@ class KernelEmitter {
   llvm::Value* EmitDot(const DotUse& dot, DataType dtype);
   llvm::Value* EmitReturn(const Call& call);
   llvm::Value* EmitIfThenElseCall(const Call& call, DataType dtype);
+  llvm::Value* EmitGuardedLoad(const Call& call, llvm::Value* condition, DataType dtype);
   llvm::Value* EmitCondition(const Expr& condition);
   // float16 and bfloat16 are computed in float32 and rounded after each operation.
   llvm::Value* RoundTo16Bits(llvm::Value* value, DataType dtype);

@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "compiler/codegen/llvm/kernel_emitter.h"
+#include "compiler/ir/may_trap.h"
 #include "compiler/ir/plain_call.h"
+#include "compiler/ir/visitor.h"
 #include "runtime/kernel_abi.h"
 
 namespace lathe {
@@ -187,6 +189,37 @@ static bool IsUndefined(const Expr& e) {
   return AsCall(broadcast == nullptr ? e : broadcast->value, "undef") != nullptr;
 }
 
+// What can be computed where the guard does not hold.
+static bool IsPlainIndex(const Expr& index) {
+  bool is_plain = !HasLoad(index);
+  PostOrderVisit(index, [&](const Expr& e) { is_plain &= !MayTrap(e) && e.As<Call>() == nullptr; });
+  return is_plain;
+}
+
+// T.if_then_else(condition, A[i], 0.0) without a branch, which would cut a tile of registers in pieces: where the guard
+// does not hold, the load reads a constant of the module. nullptr: the call is none such, or there was an error.
+Value* KernelEmitter::EmitGuardedLoad(const Call& call, Value* condition, DataType dtype) {
+  const BufferLoad* load = call.args[1].As<BufferLoad>();
+  if (load == nullptr || load->predicate || mask_ != nullptr || load->buffer->scope != "global" ||
+      call.args[1].dtype() != dtype || !std::all_of(load->indices.begin(), load->indices.end(), IsPlainIndex))
+    return nullptr;
+  const Expr& other = call.args[2].As<Broadcast>() == nullptr ? call.args[2] : call.args[2].As<Broadcast>()->value;
+  const bool is_number = other.As<FloatImm>() != nullptr || other.As<IntImm>() != nullptr;
+  auto* constant = is_number ? llvm::dyn_cast<llvm::Constant>(Splat(EmitExpr(call.args[2]), dtype.lanes)) : nullptr;
+  const BufferValue* buffer = constant == nullptr ? nullptr : FindBuffer(load->buffer);
+  if (buffer == nullptr || constant->getType() != MemoryType(dtype)) return nullptr;
+  const Address address = EmitAddress(load->buffer, load->indices, dtype.lanes);
+  if (!error_.ok() || !address.is_contiguous) return nullptr;
+  auto* otherwise = new llvm::GlobalVariable(module_, constant->getType(), /*isConstant=*/true,
+                                             llvm::GlobalValue::PrivateLinkage, constant, "otherwise");
+  otherwise->setAlignment(address.alignment);
+  otherwise->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+  llvm::Instruction* value = b_.CreateAlignedLoad(
+      constant->getType(), b_.CreateSelect(condition, address.pointer, otherwise), address.alignment);
+  AddAliasMetadata(value, *buffer);
+  return value;
+}
+
 // Evaluates one of its two values, so that a guard keeps loads inside their buffer.
 Value* KernelEmitter::EmitIfThenElseCall(const Call& call, DataType dtype) {
   Value* condition = EmitCondition(call.args[0]);
@@ -198,6 +231,8 @@ Value* KernelEmitter::EmitIfThenElseCall(const Call& call, DataType dtype) {
     InLanes(b_.CreateNot(condition), [&] { b = EmitExpr(call.args[2]); });
     return error_.ok() ? b_.CreateSelect(condition, Splat(a, dtype.lanes), Splat(b, dtype.lanes)) : Poison(dtype);
   }
+  if (Value* loaded = EmitGuardedLoad(call, condition, dtype)) return loaded;
+  if (!error_.ok()) return Poison(dtype);
   llvm::BasicBlock *then_block = NewBlock("value.then"), *else_block = NewBlock("value.else"), *end = NewBlock("value");
   b_.CreateCondBr(condition, then_block, else_block);
   b_.SetInsertPoint(then_block);

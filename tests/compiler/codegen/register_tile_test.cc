@@ -118,5 +118,29 @@ def main(A: T.Buffer((16, 16), "float32"), W: T.Buffer((3, 3), "float32"), Y: T.
   }
 }
 
+// Each row of the image may be outside of it, and nobody knows before the kernel runs: the load then reads a zero of
+// the module, so that the tile has no branches, around which its accumulators would be spilled.
+TEST(RegisterTileTest, GuardedLoadsNeedNoBranch) {
+  const PrimFunc func = *Lower(*ParsePrimFunc(R"(
+@T.prim_func
+def main(X: T.Buffer((40, 64), "float32"), W: T.Buffer((64, 32), "float32"), Y: T.Buffer((40, 32), "float32")):
+    for y in T.parallel(5):
+        with T.decl_buffer((8, 32), "float32", scope="register") as acc:
+            for r in T.unroll(8):
+                for x in T.vectorized(32):
+                    acc[r, x] = T.float32(0)
+            for c in range(64):
+                for r in T.unroll(8):
+                    for x in T.vectorized(32):
+                        acc[r, x] = acc[r, x] + T.if_then_else(y * 8 + r < 37 and 3 <= y * 8 + r, X[y * 8 + r - 3, c], T.float32(0)) * W[c, x]
+            for r in T.unroll(8):
+                for x in T.vectorized(32):
+                    Y[y * 8 + r, x] = acc[r, x]
+)",
+                                              "workload.py"));
+  EXPECT_EQ(Compile(func, Avx512()), "ok");
+  EXPECT_THAT(*PrintCode({&func, 1}, Avx512(), CodeText::kAssembly), HasSubstr("cmov"));
+}
+
 }  // namespace
 }  // namespace lathe
