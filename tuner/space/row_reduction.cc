@@ -81,11 +81,22 @@ StatusOr<std::pair<LoopRV, LoopRV>> InnermostTwo(Schedule& schedule, BlockRV blo
   return std::pair(loops[loops.size() - 2], loops.back());
 }
 
-// partial[row, accumulator and lane] over the row, and by_lane[row, lane] over the accumulators, where there are any.
+// partial[row, accumulator and lane] over the row; then folds[row, lane] over the accumulators, where there are any,
+// and over the halves of half as many lanes each.
 struct Partials {
   BlockRV partial;
-  std::optional<BlockRV> by_lane;
+  std::vector<BlockRV> folds;
 };
+
+// Of `parts` parts of so many lanes each, which the block's innermost loop goes through, their sum by lanes.
+StatusOr<BlockRV> Fold(Schedule& schedule, BlockRV block, std::optional<ExprRV> parts, int64_t lanes, int rank) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  const Factors factors{std::move(parts), ExprRV(lanes)};
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> halves, Split(schedule, loops.back(), factors));
+  ASSIGN_OR_RETURN(const BlockRV fold, RFactor(schedule, halves[1], rank));
+  RETURN_IF_ERROR(SetScope(schedule, fold, 0, "local"));
+  return fold;
+}
 
 StatusOr<Partials> Factor(Schedule& schedule, BlockRV block, const RowCut& cut, const std::optional<ExprRV>& count) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
@@ -103,12 +114,11 @@ StatusOr<Partials> Factor(Schedule& schedule, BlockRV block, const RowCut& cut, 
   ASSIGN_OR_RETURN(partials.partial, RFactor(schedule, kept, rank));
   // Single lanes are read from it only where nothing is between.
   RETURN_IF_ERROR(SetScope(schedule, partials.partial, 0, count && is_light ? "register" : "local"));
-  if (!count) return partials;
-  ASSIGN_OR_RETURN(loops, GetLoops(schedule, block));
-  const Factors by_lanes{*count, ExprRV(cut.lanes)};
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> rest, Split(schedule, loops.back(), by_lanes));
-  ASSIGN_OR_RETURN(partials.by_lane, RFactor(schedule, rest[1], rank));
-  RETURN_IF_ERROR(SetScope(schedule, *partials.by_lane, 0, "local"));
+  for (int64_t lanes = count ? cut.lanes : cut.lanes / 2; lanes > 1; lanes /= 2) {
+    const bool is_first = lanes == cut.lanes;
+    ASSIGN_OR_RETURN(const BlockRV fold, Fold(schedule, block, is_first ? *count : ExprRV(int64_t{2}), lanes, rank));
+    partials.folds.push_back(fold);
+  }
   return partials;
 }
 
@@ -129,13 +139,13 @@ Status ReduceByLanes(Schedule& schedule, BlockRV block, const RowCut& cut, const
 }
 
 // Vector by vector.
-Status SumAccumulators(Schedule& schedule, BlockRV by_lane) {
-  ASSIGN_OR_RETURN(const auto innermost, InnermostTwo(schedule, by_lane));
+Status SumParts(Schedule& schedule, BlockRV fold) {
+  ASSIGN_OR_RETURN(const auto innermost, InnermostTwo(schedule, fold));
   const auto [lanes, vectors] = innermost;
   RETURN_IF_ERROR(Reorder(schedule, std::vector{vectors, lanes}));
   RETURN_IF_ERROR(Vectorize(schedule, lanes));
   RETURN_IF_ERROR(Unroll(schedule, vectors));
-  return DecomposeReduction(schedule, by_lane, vectors).status();
+  return DecomposeReduction(schedule, fold, vectors).status();
 }
 
 }  // namespace
@@ -157,9 +167,9 @@ StatusOr<LoopRV> ReduceRow(Schedule& schedule, BlockRV block, const Target& targ
     if (loops.size() < 2) return schedule.Error("schedule rows", row, "it has one row only");
     at = loops[loops.size() - 2];
   }
-  if (partials.by_lane) {
-    RETURN_IF_ERROR(ComputeAt(schedule, *partials.by_lane, *at));
-    RETURN_IF_ERROR(SumAccumulators(schedule, *partials.by_lane));
+  for (size_t i = partials.folds.size(); i-- > 0;) {
+    RETURN_IF_ERROR(ComputeAt(schedule, partials.folds[i], *at));
+    RETURN_IF_ERROR(SumParts(schedule, partials.folds[i]));
   }
   RETURN_IF_ERROR(ComputeAt(schedule, partials.partial, *at));
   RETURN_IF_ERROR(ReduceByLanes(schedule, partials.partial, *cut, count));
@@ -181,7 +191,10 @@ Status MoveToRow(Schedule& schedule, BlockRV block, const Target& target, LoopRV
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   if (!IsSpatial(schedule.BlockOf(row))) return ReduceRow(schedule, block, target, at, how).status();
   RETURN_IF_ERROR(ComputeAt(schedule, block, at));
-  return VectorizeInnermost(schedule, block, target);
+  ASSIGN_OR_RETURN(const int moved, schedule.RowOf(block));
+  ASSIGN_OR_RETURN(const int at_row, schedule.RowOf(at));
+  const bool is_one_value = schedule.LoopsOf(moved).back() == at_row;
+  return is_one_value ? OkStatus() : VectorizeInnermost(schedule, block, target);
 }
 
 }  // namespace

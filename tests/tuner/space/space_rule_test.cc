@@ -68,6 +68,7 @@ constexpr RuleCase kCases[] = {
     {"RowSums", kRowSums, kVnni, "rows 1"},
     {"MatrixTimesVector", kMatrixTimesVector, kVnni, "rows 1"},
     {"NormalizedRows", kNormalizedRows, kVnni, "rows 1"},
+    {"CentredRows", kCentredRows, kVnni, "rows 1"},
 };
 INSTANTIATE_TEST_SUITE_P(Workloads, SpaceRuleTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });

@@ -95,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(SpaceCase{"MatmulRelu", kMatmulRelu, true}, SpaceCase{"ConvBiasAddRelu", kConvBiasAddRelu, true},
                     SpaceCase{"MaxPool", kMaxPool, true}, SpaceCase{"Elementwise", kElementwise, false},
                     SpaceCase{"RowSums", kRowSums, true}, SpaceCase{"MatrixTimesVector", kMatrixTimesVector, true},
-                    SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"Depthwise14", kDepthwise14, true},
+                    SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"CentredRows", kCentredRows, true},
+                    SpaceCase{"Depthwise14", kDepthwise14, true},
                     SpaceCase{"ProductWithTransposed", kProductWithTransposed, true}),
     [](const auto& info) { return info.param.name; });
 
@@ -358,7 +359,8 @@ TEST_P(RowsTest, AreReadOnceByVectors) {
 INSTANTIATE_TEST_SUITE_P(Workloads, RowsTest,
                          testing::Values(SpaceCase{"RowSums", kRowSums, true},
                                          SpaceCase{"MatrixTimesVector", kMatrixTimesVector, true},
-                                         SpaceCase{"NormalizedRows", kNormalizedRows, true}),
+                                         SpaceCase{"NormalizedRows", kNormalizedRows, true},
+                                         SpaceCase{"CentredRows", kCentredRows, true}),
                          [](const auto& info) { return info.param.name; });
 
 // A tile that does not stay in registers is refused, and the schedule of what nobody has tuned must build.
