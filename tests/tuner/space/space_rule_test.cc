@@ -69,6 +69,7 @@ constexpr RuleCase kCases[] = {
     {"MatrixTimesVector", kMatrixTimesVector, kVnni, "rows 1"},
     {"NormalizedRows", kNormalizedRows, kVnni, "rows 1"},
     {"CentredRows", kCentredRows, kVnni, "rows 1"},
+    {"TransposedPlusBias", kTransposedPlusBias, kVnni, "transposed_tiles 1"},
 };
 INSTANTIATE_TEST_SUITE_P(Workloads, SpaceRuleTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });

@@ -13,6 +13,7 @@
 #include "tuner/space/register_pressure.h"
 #include "tuner/space/row_reduction.h"
 #include "tuner/space/space_generator.h"
+#include "tuner/space/transposed_tiles.h"
 
 namespace lathe {
 namespace {
@@ -97,7 +98,8 @@ INSTANTIATE_TEST_SUITE_P(
                     SpaceCase{"RowSums", kRowSums, true}, SpaceCase{"MatrixTimesVector", kMatrixTimesVector, true},
                     SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"CentredRows", kCentredRows, true},
                     SpaceCase{"Depthwise14", kDepthwise14, true},
-                    SpaceCase{"ProductWithTransposed", kProductWithTransposed, true}),
+                    SpaceCase{"ProductWithTransposed", kProductWithTransposed, true},
+                    SpaceCase{"TransposedPlusBias", kTransposedPlusBias, false}),
     [](const auto& info) { return info.param.name; });
 
 // Rows of 14 elements in vectors of 16 lanes: the tile's rows are as long as a vector is.
@@ -379,6 +381,24 @@ TEST(Rows, AreLeftAloneWhereNoVectorDividesThem) {
   EXPECT_THAT(ScheduleRows(schedule, Avx512(), Accumulators::kFixed).message(),
               HasSubstr("no block reduces neighbours"));
   EXPECT_TRUE(DefaultSchedule(Parse(text.c_str()), Avx512()).ok());
+}
+
+// Squares of 16 of the 32 rows and 48 columns, each made of rows: no lane is loaded by itself.
+TEST(TransposedTiles, AreSquaresThatRegistersTurn) {
+  const TuneTask task = TaskOf(kTransposedPlusBias);
+  ASSERT_EQ(task.sketches.size(), 1u);
+  for (const MeasureCandidate& candidate : MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(8, 2))) {
+    ExpectSameBits(task.func, candidate.func);
+    const std::string lowered = Print(*Lower(candidate.func));
+    EXPECT_THAT(lowered, HasSubstr("T.Shuffle(["));
+    EXPECT_EQ(lowered.find(", 32, 16)"), std::string::npos) << "lanes 32 apart\n" << lowered;
+  }
+}
+
+TEST(TransposedTiles, AreLeftAloneWhereNoSquareDividesBothSides) {
+  std::string text = kTransposedPlusBias;
+  for (size_t at = 0; (at = text.find("48", at)) != std::string::npos;) text.replace(at, 2, "49");
+  EXPECT_TRUE(TransposedTiles(*Schedule::Create(Parse(text.c_str())), Avx512()).empty());
 }
 
 TEST(RandomSearch, ProposesNothingTwice) {

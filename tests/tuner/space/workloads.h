@@ -182,6 +182,15 @@ def main(X: T.Buffer((6, 128), "float32"), Y: T.Buffer((6, 128), "float32")):
             Y[vi, vk] = (X[vi, vk] - M[vi]) * (V[vi] + T.float32(1))
 )";
 
+inline constexpr char kTransposedPlusBias[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3, 48, 32), "float32"), bias: T.Buffer((32,), "float32"), B: T.Buffer((3, 32, 48), "float32")):
+    for i, j, k in T.grid(3, 32, 48):
+        with T.block("transpose"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = A[vi, vk, vj] + bias[vj]
+)";
+
 // The second factor is given as the instruction wants it.
 inline constexpr char kProductInPanels[] = R"(
 @T.prim_func
