@@ -8,6 +8,7 @@
 #include "tests/property_runs.h"
 #include "tests/tuner/space/workloads.h"
 #include "tuner/search/search_strategy.h"
+#include "tuner/space/auto_inline.h"
 #include "tuner/space/block_pattern.h"
 #include "tuner/space/default_schedule.h"
 #include "tuner/space/register_pressure.h"
@@ -345,8 +346,7 @@ class RowsTest : public testing::TestWithParam<SpaceCase> {};
 
 TEST_P(RowsTest, KeepTheBitsByAnyNumberOfAccumulators) {
   const TuneTask task = TaskOf(GetParam().text);
-  ASSERT_EQ(task.sketches.size(), 1u);
-  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(8, 2));
+  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(16, 4));
   EXPECT_GE(candidates.size(), 2u) << "there is something to choose";
   for (const MeasureCandidate& candidate : candidates) ExpectSameBits(task.func, candidate.func);
   ExpectSameBits(task.func, DefaultSchedule(task.func, task.target)->func());
@@ -364,6 +364,42 @@ INSTANTIATE_TEST_SUITE_P(Workloads, RowsTest,
                                          SpaceCase{"NormalizedRows", kNormalizedRows, true},
                                          SpaceCase{"CentredRows", kCentredRows, true}),
                          [](const auto& info) { return info.param.name; });
+
+constexpr char kReducedSquares[] = R"(
+@T.prim_func
+def main(X: T.Buffer((6, 64), "float32"), S: T.Buffer((6,), "float32")):
+    D = T.alloc_buffer((6, 64))
+    for i, k in T.grid(6, 64):
+        with T.block("square"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            D[vi, vk] = X[vi, vk] * X[vi, vk]
+    for i, k in T.grid(6, 64):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + D[vi, vk]
+)";
+
+TEST(AutoInline, PutsWhatAReductionUsesOnceIntoIt) {
+  Schedule schedule = *Schedule::Create(Parse(kReducedSquares));
+  ASSERT_TRUE(AutoInline(schedule).ok());
+  EXPECT_EQ(schedule.FindBlock("square"), -1) << Print(schedule.func());
+  ExpectSameBits(Parse(kReducedSquares), schedule.func());
+}
+
+// Used by six rows; much computed; a window that slides.
+TEST(AutoInline, ComputesNothingTwiceForAReduction) {
+  for (const auto& [from, to] :
+       {std::pair("D[vi, vk]", "D[0, vk]"), std::pair("= X[vi, vk] * X", "= T.exp(X[vi, vk]) * X"),
+        std::pair("D[vi, vk]", "D[vi, vk // 2 + vi]")}) {
+    std::string text = kReducedSquares;
+    text.replace(text.rfind(from), std::string_view(from).size(), to);
+    Schedule schedule = *Schedule::Create(Parse(text.c_str()));
+    ASSERT_TRUE(AutoInline(schedule).ok());
+    EXPECT_GE(schedule.FindBlock("square"), 0) << Print(schedule.func());
+  }
+}
 
 // A tile that does not stay in registers is refused, and the schedule of what nobody has tuned must build.
 TEST(Rows, PromiseNoRegistersWhereMuchIsComputed) {
