@@ -401,6 +401,20 @@ TEST(AutoInline, ComputesNothingTwiceForAReduction) {
   }
 }
 
+// Each of several rows has its own sums, which are written out.
+TEST(Rows, MayBeSeveralAtOnce) {
+  const TuneTask task = TaskOf(kCentredRows);
+  ASSERT_EQ(task.sketches.size(), 2u);
+  EXPECT_THAT(task.sketches[1].trace.ToPython(), HasSubstr("candidates=[2]"));  // Of 6 rows.
+  const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, task.sketches[1].trace, /*seed=*/1);
+  ASSERT_TRUE(candidate.ok()) << candidate.status().ToString();
+  EXPECT_THAT(Print(candidate->func), HasSubstr("for ax0 in T.unroll(2):"));
+  EXPECT_THAT(ScheduleRows(*std::make_unique<Schedule>(*Schedule::Create(Parse(kRowSums))), Avx512(),
+                           Accumulators::kFixed, RowsAtOnce::kSeveral)
+                  .message(),
+              HasSubstr("it reduces; one row at once"));
+}
+
 // A tile that does not stay in registers is refused, and the schedule of what nobody has tuned must build.
 TEST(Rows, PromiseNoRegistersWhereMuchIsComputed) {
   std::string text = kRowSums;
@@ -414,7 +428,7 @@ TEST(Rows, AreLeftAloneWhereNoVectorDividesThem) {
   std::string text = kRowSums;
   for (size_t at = 0; (at = text.find("160", at)) != std::string::npos;) text.replace(at, 3, "161");
   Schedule schedule = *Schedule::Create(Parse(text.c_str()));
-  EXPECT_THAT(ScheduleRows(schedule, Avx512(), Accumulators::kFixed).message(),
+  EXPECT_THAT(ScheduleRows(schedule, Avx512(), Accumulators::kFixed, RowsAtOnce::kOne).message(),
               HasSubstr("no block reduces neighbours"));
   EXPECT_TRUE(DefaultSchedule(Parse(text.c_str()), Avx512()).ok());
 }
