@@ -69,6 +69,7 @@
 #include "compiler/transform/storage_rewrite.h"
 #include "compiler/transform/target_attr.h"
 #include "compiler/transform/thread_sync.h"
+#include "compiler/transform/transpose_tiles.h"
 #include "compiler/transform/unify_thread_binding.h"
 #include "compiler/transform/unique_names.h"
 #include "compiler/transform/unroll_loop.h"
@@ -190,6 +191,7 @@ const LowerPass kCpuPasses[] = {
     {"flatten_buffer", FlattenBuffer},
     {"simplify_indices", SimplifyLoops},
     {"vectorize_loop", VectorizeLoop},
+    {"transpose_tiles", TransposeTiles},
     {"unroll_loop", UnrollLoop},
     {"simplify_copies", SimplifyLoops},
     {"remove_no_op", RemoveNoOp},

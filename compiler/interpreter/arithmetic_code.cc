@@ -127,6 +127,9 @@ struct CopysignF {
 struct HypotF {
   double operator()(double a, double b) const { return std::hypot(a, b); }
 };
+struct ScalefF {  // NaN for an exponent that is none.
+  double operator()(double a, double b) const { return std::isnan(b) ? b : std::scalbn(a, static_cast<int>(b)); }
+};
 struct PowF {
   double operator()(double a, double b) const { return std::pow(a, b); }
 };
@@ -406,6 +409,7 @@ ExprCodePtr CompileFloatCall(std::string_view name, DataType type, FloatRounding
   if (name == "copysign") return binary(CopysignF{});
   if (name == "fmod") return binary(ModF{});
   if (name == "hypot") return binary(HypotF{});
+  if (name == "scalef") return binary(ScalefF{});
   if (name == "infinity")
     return MakeLambda([](Machine&, int) { return Value{.f = std::numeric_limits<double>::infinity()}; });
   if (name != "fma" && name != "fmuladd") return nullptr;

@@ -101,6 +101,7 @@ constexpr Op kOps[] = {
     {"ret", 1, false},
     {"round", 1, true},
     {"rsqrt", 1, true, OpResult::kFirst, true},
+    {"scalef", 2, true},
     {"shift_left", 2, true},
     {"shift_right", 2, true},
     {"sigmoid", 1, true, OpResult::kFirst, true},

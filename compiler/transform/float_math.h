@@ -1,5 +1,5 @@
 // exp, tanh, erf ... as straight-line TensorIR of floats, on scalars and vectors alike: what is left are operations
-// that machines have (T.sqrt, T.abs, T.copysign, T.floor, T.fmuladd).
+// that machines have (T.sqrt, T.abs, T.copysign, T.floor, T.fmuladd, T.scalef).
 //
 // Accuracy (largest error over the tested range, tests/compiler/codegen/vector_math_test.cc): float32 <= 4 ulp, 1 ulp
 // what goes through double (sin, cos, tan, log2, pow, and all that is not exp, exp2, log, tanh, sigmoid, erf); float64
@@ -60,8 +60,7 @@ class FloatMath {
   };
   Expr Name(const char* name, const Expr& value);  // For what is used more than once.
   Expr Widen(const Expr& x);                       // Named.
-  Expr ScaleByPowerOfTwo(const Expr& x, const Expr& exponent);
-  Expr ExpOfReduced(const Expr& r);  // e^r for |r| <= ln(2)/2.
+  Expr ExpOfReduced(const Expr& r);                // e^r for |r| <= ln(2)/2.
   Expr LogOfDouble(const Expr& f, const Expr& exponent);
   Expr LogOfFloat(const Expr& f, const Expr& exponent);
   Expr ErfOfDouble(const Expr& x);

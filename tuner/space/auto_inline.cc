@@ -1,5 +1,7 @@
 #include "tuner/space/auto_inline.h"
 
+#include <algorithm>
+
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/compute_inline.h"
 #include "compiler/schedule/get_block.h"
@@ -8,11 +10,29 @@
 
 namespace lathe {
 
+namespace {
+
+// Whether the consumer takes each element once, and what makes it is plain.
+bool IsUsedOnce(const BlockNode& consumer, const BlockNode& producer) {
+  if (!IsLight(producer) || HasBranch(producer)) return false;
+  const std::optional<size_t> read = PositionOfRead(consumer, producer.writes[0].buffer);
+  if (!read) return false;
+  const std::vector<Range>& region = consumer.reads[*read].region;
+  return std::all_of(consumer.iter_vars.begin(), consumer.iter_vars.end(), [&](const IterVar& iter) {
+    return ExtentOf(iter) == 1 ||
+           std::any_of(region.begin(), region.end(), [&](const Range& range) { return range.min.same_as(iter.var); });
+  });
+}
+
+}  // namespace
+
 bool ShouldInline(const Schedule& schedule, int row) {
   if (!WhyNotComplete(schedule, row).empty() || IsOutputBlock(schedule, row) || schedule.BlockOf(row).init)
     return false;
-  for (int consumer : ConsumersOf(schedule, row)) {
-    if (!IsSpatial(schedule.BlockOf(consumer))) return false;
+  const std::vector<int> consumers = ConsumersOf(schedule, row);
+  for (int consumer : consumers) {
+    const bool is_used_once = consumers.size() == 1 && IsUsedOnce(schedule.BlockOf(consumer), schedule.BlockOf(row));
+    if (!IsSpatial(schedule.BlockOf(consumer)) && !is_used_once) return false;
     if (HasBranch(schedule.BlockOf(consumer)) && HasBranch(schedule.BlockOf(row))) return false;
   }
   return true;

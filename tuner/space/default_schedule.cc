@@ -40,7 +40,7 @@ void ScheduleTheRest(Schedule& schedule, const Target& target) {
 StatusOr<Schedule> DefaultSchedule(const PrimFunc& workload, const Target& target) {
   ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(workload));
   RETURN_IF_ERROR(AutoInline(schedule));
-  if (auto rows = TryRows(schedule, target, Accumulators::kFixed)) return *std::move(rows);
+  if (auto rows = TryRows(schedule, target, Accumulators::kFixed, RowsAtOnce::kOne)) return *std::move(rows);
   // Reductions first: they take their element-wise consumers with them.
   for (const std::string& name : BlocksToSchedule(schedule)) {
     const int row = schedule.FindBlock(name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/compute_at.h"
 #include "compiler/schedule/decompose_reduction.h"
@@ -24,6 +25,7 @@ namespace {
 
 constexpr int64_t kMostAccumulators = 8;
 constexpr int64_t kUsualAccumulators = 4;
+constexpr int64_t kMostRowsAtOnce = 8;
 
 using Factors = std::vector<std::optional<ExprRV>>;
 
@@ -81,13 +83,25 @@ StatusOr<std::pair<LoopRV, LoopRV>> InnermostTwo(Schedule& schedule, BlockRV blo
   return std::pair(loops[loops.size() - 2], loops.back());
 }
 
-// partial[row, accumulator and lane] over the row, and by_lane[row, lane] over the accumulators, where there are any.
+// partial[row, accumulator and lane] over the row; then folds[row, lane] over the accumulators, where there are any,
+// and over the halves of half as many lanes each.
 struct Partials {
   BlockRV partial;
-  std::optional<BlockRV> by_lane;
+  std::vector<BlockRV> folds;
 };
 
-StatusOr<Partials> Factor(Schedule& schedule, BlockRV block, const RowCut& cut, const std::optional<ExprRV>& count) {
+// Of `parts` parts of so many lanes each, which the block's innermost loop goes through, their sum by lanes.
+StatusOr<BlockRV> Fold(Schedule& schedule, BlockRV block, std::optional<ExprRV> parts, int64_t lanes, int rank) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  const Factors factors{std::move(parts), ExprRV(lanes)};
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> halves, Split(schedule, loops.back(), factors));
+  ASSIGN_OR_RETURN(const BlockRV fold, RFactor(schedule, halves[1], rank));
+  RETURN_IF_ERROR(SetScope(schedule, fold, 0, "local"));
+  return fold;
+}
+
+StatusOr<Partials> Factor(Schedule& schedule, BlockRV block, const RowCut& cut, const std::optional<ExprRV>& count,
+                          RowsAtOnce rows_at_once) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   const int rank = static_cast<int>(schedule.BlockOf(row).writes[0].region.size());
   const bool is_light = IsLight(schedule.BlockOf(row));
@@ -101,14 +115,14 @@ StatusOr<Partials> Factor(Schedule& schedule, BlockRV block, const RowCut& cut, 
   }
   Partials partials;
   ASSIGN_OR_RETURN(partials.partial, RFactor(schedule, kept, rank));
-  // Single lanes are read from it only where nothing is between.
-  RETURN_IF_ERROR(SetScope(schedule, partials.partial, 0, count && is_light ? "register" : "local"));
-  if (!count) return partials;
-  ASSIGN_OR_RETURN(loops, GetLoops(schedule, block));
-  const Factors by_lanes{*count, ExprRV(cut.lanes)};
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> rest, Split(schedule, loops.back(), by_lanes));
-  ASSIGN_OR_RETURN(partials.by_lane, RFactor(schedule, rest[1], rank));
-  RETURN_IF_ERROR(SetScope(schedule, *partials.by_lane, 0, "local"));
+  // Single lanes are read from it only where nothing is between; of several rows there may be too many.
+  const bool is_register = count && is_light && rows_at_once == RowsAtOnce::kOne;
+  RETURN_IF_ERROR(SetScope(schedule, partials.partial, 0, is_register ? "register" : "local"));
+  for (int64_t lanes = count ? cut.lanes : cut.lanes / 2; lanes > 1; lanes /= 2) {
+    const bool is_first = lanes == cut.lanes;
+    ASSIGN_OR_RETURN(const BlockRV fold, Fold(schedule, block, is_first ? *count : ExprRV(int64_t{2}), lanes, rank));
+    partials.folds.push_back(fold);
+  }
   return partials;
 }
 
@@ -129,13 +143,62 @@ Status ReduceByLanes(Schedule& schedule, BlockRV block, const RowCut& cut, const
 }
 
 // Vector by vector.
-Status SumAccumulators(Schedule& schedule, BlockRV by_lane) {
-  ASSIGN_OR_RETURN(const auto innermost, InnermostTwo(schedule, by_lane));
+Status SumParts(Schedule& schedule, BlockRV fold) {
+  ASSIGN_OR_RETURN(const auto innermost, InnermostTwo(schedule, fold));
   const auto [lanes, vectors] = innermost;
   RETURN_IF_ERROR(Reorder(schedule, std::vector{vectors, lanes}));
   RETURN_IF_ERROR(Vectorize(schedule, lanes));
   RETURN_IF_ERROR(Unroll(schedule, vectors));
-  return DecomposeReduction(schedule, by_lane, vectors).status();
+  return DecomposeReduction(schedule, fold, vectors).status();
+}
+
+}  // namespace
+
+namespace {
+
+// The block's loops in `at`.
+StatusOr<std::vector<LoopRV>> LoopsIn(Schedule& schedule, BlockRV block, LoopRV at) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  ASSIGN_OR_RETURN(const int at_row, schedule.RowOf(at));
+  const std::vector<int> rows = schedule.LoopsOf(row);
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  return std::vector<LoopRV>(loops.begin() + (std::find(rows.begin(), rows.end(), at_row) - rows.begin() + 1),
+                             loops.end());
+}
+
+// Whether the loop goes through the rows of an iteration of `at`.
+StatusOr<bool> IsOfRows(const Schedule& schedule, BlockRV block, LoopRV loop, LoopRV at) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  ASSIGN_OR_RETURN(const int loop_row, schedule.RowOf(loop));
+  ASSIGN_OR_RETURN(const int at_row, schedule.RowOf(at));
+  const std::vector<Expr>& values = schedule.RealizeOf(row).iter_values;
+  return std::any_of(values.begin(), values.end(), [&](const Expr& value) {
+    return UsesVar(value, schedule.LoopOf(loop_row).loop_var.get()) &&
+           UsesVar(value, schedule.LoopOf(at_row).loop_var.get());
+  });
+}
+
+// To `at`, several rows around everything else.
+Status MoveAt(Schedule& schedule, BlockRV block, LoopRV at, RowsAtOnce rows_at_once) {
+  RETURN_IF_ERROR(ComputeAt(schedule, block, at));
+  if (rows_at_once == RowsAtOnce::kOne) return OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, LoopsIn(schedule, block, at));
+  std::vector<LoopRV> rows, others;
+  for (const LoopRV loop : loops) {
+    ASSIGN_OR_RETURN(const bool is_of_rows, IsOfRows(schedule, block, loop, at));
+    (is_of_rows ? rows : others).push_back(loop);
+  }
+  if (rows.size() != 1) return FailedPrecondition("schedule rows: several rows are no loop of their own");
+  if (others.empty()) return OkStatus();
+  rows.insert(rows.end(), others.begin(), others.end());
+  return Reorder(schedule, rows);
+}
+
+// The loop of several rows is written out, so that what there is one of for each row is in a register.
+Status UnrollRows(Schedule& schedule, BlockRV block, LoopRV at, RowsAtOnce rows_at_once) {
+  if (rows_at_once == RowsAtOnce::kOne) return OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, LoopsIn(schedule, block, at));
+  return Unroll(schedule, loops.front());
 }
 
 }  // namespace
@@ -143,50 +206,80 @@ Status SumAccumulators(Schedule& schedule, BlockRV by_lane) {
 bool ReducesRows(const BlockNode& block, const Target& target) { return RowCutOf(block, target).has_value(); }
 
 StatusOr<LoopRV> ReduceRow(Schedule& schedule, BlockRV block, const Target& target, std::optional<LoopRV> at,
-                           Accumulators how) {
+                           Accumulators how, RowsAtOnce rows_at_once) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   const std::optional<RowCut> cut = RowCutOf(schedule.BlockOf(row), target);
   if (!cut) return schedule.Error("schedule rows", row, "it is no reduction of neighbours by whole vectors");
   ASSIGN_OR_RETURN(const std::optional<ExprRV> count, ChooseAccumulators(schedule, *cut, how));
-  ASSIGN_OR_RETURN(const Partials partials, Factor(schedule, block, *cut, count));
+  ASSIGN_OR_RETURN(const Partials partials, Factor(schedule, block, *cut, count, rows_at_once));
   if (at) {
     RETURN_IF_ERROR(SetScope(schedule, block, 0, "local"));
-    RETURN_IF_ERROR(ComputeAt(schedule, block, *at));
+    RETURN_IF_ERROR(MoveAt(schedule, block, *at, rows_at_once));
   } else {
     ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
     if (loops.size() < 2) return schedule.Error("schedule rows", row, "it has one row only");
     at = loops[loops.size() - 2];
   }
-  if (partials.by_lane) {
-    RETURN_IF_ERROR(ComputeAt(schedule, *partials.by_lane, *at));
-    RETURN_IF_ERROR(SumAccumulators(schedule, *partials.by_lane));
+  for (size_t i = partials.folds.size(); i-- > 0;) {
+    RETURN_IF_ERROR(MoveAt(schedule, partials.folds[i], *at, rows_at_once));
+    RETURN_IF_ERROR(SumParts(schedule, partials.folds[i]));
+    RETURN_IF_ERROR(UnrollRows(schedule, partials.folds[i], *at, rows_at_once));
   }
-  RETURN_IF_ERROR(ComputeAt(schedule, partials.partial, *at));
+  RETURN_IF_ERROR(MoveAt(schedule, partials.partial, *at, rows_at_once));
   RETURN_IF_ERROR(ReduceByLanes(schedule, partials.partial, *cut, count));
+  RETURN_IF_ERROR(UnrollRows(schedule, partials.partial, *at, rows_at_once));
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
   RETURN_IF_ERROR(Unroll(schedule, loops.back()));
+  RETURN_IF_ERROR(UnrollRows(schedule, block, *at, rows_at_once));
   return *at;
 }
 
 namespace {
 
-// The rows of a block that fills them element by element.
-StatusOr<LoopRV> LoopOfRows(Schedule& schedule, BlockRV block) {
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
-  if (loops.size() < 2) return FailedPrecondition("schedule rows: it has one row only");
-  return loops[loops.size() - 2];
+// Of a loop of so many rows at once: 2, 4 or 8, what divides it.
+StatusOr<LoopRV> SplitRows(Schedule& schedule, LoopRV rows) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(rows));
+  const int64_t* extent = AsIntConst(schedule.LoopOf(row).extent);
+  std::vector<int64_t> numbers;
+  for (int64_t n = 2; extent != nullptr && n <= kMostRowsAtOnce; n *= 2)
+    if (*extent % n == 0) numbers.push_back(n);
+  if (numbers.empty()) return schedule.Error("schedule rows", row, "its rows are odd");
+  const std::vector<double> evenly(numbers.size(), 1.0 / static_cast<double>(numbers.size()));
+  ASSIGN_OR_RETURN(const VarRV number, SampleCategorical(schedule, numbers, evenly));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, rows, Factors{std::nullopt, ExprRV(number)}));
+  return parts[0];
 }
 
-Status MoveToRow(Schedule& schedule, BlockRV block, const Target& target, LoopRV at, Accumulators how) {
+// The rows of a block that fills them element by element: in each iteration of the loop one, or several.
+StatusOr<LoopRV> LoopOfRows(Schedule& schedule, BlockRV block, RowsAtOnce rows_at_once) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  if (loops.size() < 2) return FailedPrecondition("schedule rows: it has one row only");
+  const LoopRV rows = loops[loops.size() - 2];
+  return rows_at_once == RowsAtOnce::kSeveral ? SplitRows(schedule, rows) : rows;
+}
+
+// How one nest of rows is made.
+struct RowPlan {
+  const Target& target;
+  Accumulators accumulators;
+  RowsAtOnce rows_at_once;
+};
+
+Status MoveToRow(Schedule& schedule, BlockRV block, LoopRV at, const RowPlan& plan) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
-  if (!IsSpatial(schedule.BlockOf(row))) return ReduceRow(schedule, block, target, at, how).status();
-  RETURN_IF_ERROR(ComputeAt(schedule, block, at));
-  return VectorizeInnermost(schedule, block, target);
+  if (!IsSpatial(schedule.BlockOf(row)))
+    return ReduceRow(schedule, block, plan.target, at, plan.accumulators, plan.rows_at_once).status();
+  RETURN_IF_ERROR(MoveAt(schedule, block, at, plan.rows_at_once));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, LoopsIn(schedule, block, at));
+  const bool is_one_value = loops.size() == (plan.rows_at_once == RowsAtOnce::kOne ? 0 : 1);
+  return is_one_value ? UnrollRows(schedule, block, at, plan.rows_at_once)
+                      : VectorizeInnermost(schedule, block, plan.target);
 }
 
 }  // namespace
 
-Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators) {
+Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators, RowsAtOnce rows_at_once) {
+  const RowPlan plan{target, accumulators, rows_at_once};
   std::vector<BlockRV> blocks;
   bool has_rows = false;
   for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
@@ -198,29 +291,34 @@ Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accum
   const BlockRV last = blocks.back();
   ASSIGN_OR_RETURN(const int last_row, schedule.RowOf(last));
   const bool fills_rows = IsSpatial(schedule.BlockOf(last_row));
-  ASSIGN_OR_RETURN(const LoopRV at, fills_rows ? LoopOfRows(schedule, last)
+  if (!fills_rows && rows_at_once == RowsAtOnce::kSeveral)
+    return schedule.Error("schedule rows", last_row, "it reduces; one row at once");
+  ASSIGN_OR_RETURN(const LoopRV at, fills_rows ? LoopOfRows(schedule, last, rows_at_once)
                                                : ReduceRow(schedule, last, target, std::nullopt, accumulators));
   ASSIGN_OR_RETURN(std::vector<LoopRV> rows, GetLoops(schedule, last));
-  rows.pop_back();
-  for (size_t i = blocks.size() - 1; i-- > 0;)
-    RETURN_IF_ERROR(MoveToRow(schedule, blocks[i], target, at, accumulators));
+  rows.resize(rows.size() - (rows_at_once == RowsAtOnce::kSeveral ? 2 : 1));
+  for (size_t i = blocks.size() - 1; i-- > 0;) RETURN_IF_ERROR(MoveToRow(schedule, blocks[i], at, plan));
   if (fills_rows) RETURN_IF_ERROR(VectorizeInnermost(schedule, last, target));
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, rows));
   return Parallel(schedule, outer);
 }
 
-std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators) {
+std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators,
+                                RowsAtOnce rows_at_once) {
   for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
     const bool is_named = schedule.FindBlock(schedule.BlockOf(row).name) == row;
     if (!is_named || !IsPlain(schedule, row) || IsAnchor(schedule, row, target)) return std::nullopt;
   }
   Schedule attempt = schedule;
-  return ScheduleRows(attempt, target, accumulators).ok() ? std::optional(std::move(attempt)) : std::nullopt;
+  const Status status = ScheduleRows(attempt, target, accumulators, rows_at_once);
+  return status.ok() ? std::optional(std::move(attempt)) : std::nullopt;
 }
 
 std::vector<Schedule> RowSchedules(const Schedule& inlined, const Target& target) {
   std::vector<Schedule> schedules;
-  if (auto rows = TryRows(inlined, target, Accumulators::kSampled)) schedules.push_back(*std::move(rows));
+  for (const RowsAtOnce rows_at_once : {RowsAtOnce::kOne, RowsAtOnce::kSeveral})
+    if (auto rows = TryRows(inlined, target, Accumulators::kSampled, rows_at_once))
+      schedules.push_back(*std::move(rows));
   return schedules;
 }
 

@@ -16,22 +16,26 @@ namespace lathe {
 //     a reduction: rest of the row { accumulators (unrolled) { vector lanes } }, then the sum of the accumulators by
 //       lanes, then the sum of the lanes;
 //     any other block: the row by vector lanes }
-// So a row is read from memory once and stays in the cache. How many accumulators: sampled, or what is near 4. Fails,
-// and says why, where a block is no such reduction, its row has no multiple of 4 elements, or the rows of two blocks
-// are not the same loop.
+// So a row is read from memory once and stays in the cache. How many accumulators: sampled, or what is near 4. With
+// several rows at once, 2 to 8, each block does all of them before the next one begins, so that the sum of one row's
+// lanes does not wait for another's. Fails, and says why, where a block is no such reduction, its row has no multiple
+// of 4 elements, or the rows of two blocks are not the same loop; for several rows also where the last block reduces,
+// or where they are odd.
 enum class Accumulators : uint8_t { kFixed, kSampled };
-Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators);
+enum class RowsAtOnce : uint8_t { kOne, kSeveral };
+Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators, RowsAtOnce rows_at_once);
 
 // A copy with ScheduleRows, where no block is better tiled; nullopt: the function is none of rows.
-std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators);
+std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators,
+                                RowsAtOnce rows_at_once);
 
-// Rule: TryRows, sampled.
+// Rule: TryRows, sampled, by one row and by several.
 std::vector<Schedule> RowSchedules(const Schedule& inlined, const Target& target);
 
 // The same for one block that reduces rows so: in each iteration of `at`; without one, of the loop of rows around the
 // block, which is returned.
 bool ReducesRows(const BlockNode& block, const Target& target);
 StatusOr<LoopRV> ReduceRow(Schedule& schedule, BlockRV block, const Target& target, std::optional<LoopRV> at,
-                           Accumulators accumulators);
+                           Accumulators accumulators, RowsAtOnce rows_at_once = RowsAtOnce::kOne);
 
 }  // namespace lathe

@@ -36,7 +36,8 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Target& target, const K
       has_masked_stores_(target.register_file().num_mask_registers > 0),
       b_(context_),
       math_(b_, {.has_fma = target.register_file().has_fma,
-                 .has_rounding = target.arch() == Target::Arch::kAArch64 || target.Has("sse4.1")}) {
+                 .has_rounding = target.arch() == Target::Arch::kAArch64 || target.Has("sse4.1"),
+                 .has_scalef = target.Has("avx512f") && target.Has("avx512vl")}) {
   llvm::FastMathFlags flags;
   flags.setAllowContract();  // a * b + c may become one FMA; nothing else about floats is relaxed.
   b_.setFastMathFlags(flags);

@@ -124,6 +124,7 @@ Value* KernelEmitter::EmitFloatCall(std::string_view name, const Call& call, Dat
     if (known == name) return RoundTo16Bits((math_.*method)(args[0]), dtype);
   }
   if (name == "copysign") return RoundTo16Bits(math_.CopySign(args[0], args[1]), dtype);
+  if (name == "scalef") return RoundTo16Bits(math_.Scalef(args[0], args[1]), dtype);
   if (name == "fmod") return RoundTo16Bits(b_.CreateFRem(args[0], args[1]), dtype);
   if (name == "isnan") return b_.CreateFCmpUNO(args[0], args[0]);
   if (name == "isinf" || name == "isfinite") {

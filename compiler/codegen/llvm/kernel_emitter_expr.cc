@@ -184,24 +184,30 @@ Value* KernelEmitter::EmitExpr(const Expr& e) {
 }
 
 Value* KernelEmitter::EmitShuffle(const Shuffle& shuffle, DataType dtype) {
-  std::vector<Value*> lanes;
+  std::vector<Value*> vectors, lanes;
+  std::vector<int> picks;
   for (const Expr& e : shuffle.vectors) {
-    Value* vector = EmitExpr(e);
+    vectors.push_back(EmitExpr(e));
     if (!error_.ok()) return Poison(dtype);
     for (uint64_t i = 0; i < e.dtype().lanes; ++i)
-      lanes.push_back(e.dtype().is_scalar() ? vector : b_.CreateExtractElement(vector, i));
+      lanes.push_back(e.dtype().is_scalar() ? vectors.back() : b_.CreateExtractElement(vectors.back(), i));
   }
-  Value* result = Poison(dtype);
-  for (uint64_t i = 0; i < shuffle.indices.size(); ++i) {
-    const int64_t* lane = AsIntConst(shuffle.indices[i]);
+  for (const Expr& index : shuffle.indices) {
+    const int64_t* lane = AsIntConst(index);
     if (lane == nullptr || *lane < 0 || *lane >= static_cast<int64_t>(lanes.size())) {
       Fail("T.Shuffle picks a lane that is no constant or not there");
       return Poison(dtype);
     }
-    Value* picked = lanes[static_cast<size_t>(*lane)];
-    if (dtype.is_scalar()) return picked;
-    result = b_.CreateInsertElement(result, picked, i);
+    picks.push_back(static_cast<int>(*lane));
   }
+  if (dtype.is_scalar()) return lanes[static_cast<size_t>(picks[0])];
+  // Pairs stay pairs: of single lanes LLVM would make instructions of its own choice.
+  const bool is_pair = vectors.size() == 2 && vectors[0]->getType()->isVectorTy();
+  if (is_pair && vectors[0]->getType() == vectors[1]->getType())
+    return b_.CreateShuffleVector(vectors[0], vectors[1], picks);
+  Value* result = Poison(dtype);
+  for (uint64_t i = 0; i < picks.size(); ++i)
+    result = b_.CreateInsertElement(result, lanes[static_cast<size_t>(picks[i])], i);
   return result;
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/codegen/llvm/machine_math.h"
 
+#include "llvm/IR/IntrinsicsX86.h"
+
 namespace lathe {
 
 using llvm::Value;
@@ -50,6 +52,56 @@ Value* MachineMath::Ceil(Value* x) { return b_.CreateFNeg(Floor(b_.CreateFNeg(x)
 Value* MachineMath::Trunc(Value* x) {
   if (abilities_.has_rounding) return b_.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, x);
   return CopySign(Floor(Abs(x)), x);
+}
+
+namespace {
+
+llvm::Intrinsic::ID ScalefOf(unsigned bits, bool is_double) {
+  using namespace llvm::Intrinsic;
+  if (bits == 128) return is_double ? x86_avx512_mask_scalef_pd_128 : x86_avx512_mask_scalef_ps_128;
+  if (bits == 256) return is_double ? x86_avx512_mask_scalef_pd_256 : x86_avx512_mask_scalef_ps_256;
+  if (bits == 512) return is_double ? x86_avx512_mask_scalef_pd_512 : x86_avx512_mask_scalef_ps_512;
+  return not_intrinsic;
+}
+
+}  // namespace
+
+Value* MachineMath::ScalefOfVector(Value* x, Value* n) {
+  constexpr unsigned kWidest = 512;
+  auto* type = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (type == nullptr) return nullptr;
+  const unsigned bits = IsDouble(x) ? 64 : 32, lanes = type->getNumElements();
+  if (lanes * bits > kWidest && lanes % 2 == 0) {
+    auto* half = llvm::FixedVectorType::get(type->getElementType(), lanes / 2);
+    Value* result = llvm::PoisonValue::get(type);
+    for (Value* from : {b_.getInt64(0), b_.getInt64(lanes / 2)}) {
+      Value* part = ScalefOfVector(b_.CreateExtractVector(half, x, from), b_.CreateExtractVector(half, n, from));
+      if (part == nullptr) return nullptr;
+      result = b_.CreateInsertVector(type, result, part, from);
+    }
+    return result;
+  }
+  const llvm::Intrinsic::ID id = ScalefOf(lanes * bits, IsDouble(x));
+  if (id == llvm::Intrinsic::not_intrinsic) return nullptr;
+  std::vector<Value*> args{x, n, x, llvm::Constant::getAllOnesValue(b_.getIntNTy(std::max(lanes, 8U)))};
+  constexpr int kRoundAsSet = 4;
+  if (lanes * bits == kWidest) args.push_back(b_.getInt32(kRoundAsSet));
+  return b_.CreateIntrinsic(id, {}, args);
+}
+
+Value* MachineMath::Scalef(Value* x, Value* n) {
+  if (Value* result = abilities_.has_scalef ? ScalefOfVector(x, n) : nullptr) return result;
+  // In two steps, so that results below the smallest normal number are rounded once and not flushed.
+  const unsigned bits = IsDouble(x) ? 64 : 32;
+  llvm::Type* type = n->getType()->getWithNewType(b_.getIntNTy(bits));
+  const auto number = [&](uint64_t value) { return llvm::ConstantInt::get(type, value); };
+  const auto power = [&](Value* exponent) {
+    Value* biased = b_.CreateAdd(exponent, number(IsDouble(x) ? 1023 : 127));
+    return b_.CreateBitCast(b_.CreateShl(biased, number(IsDouble(x) ? 52 : 23)), x->getType());
+  };
+  Value* whole = b_.CreateFreeze(b_.CreateFPToSI(n, type));  // Of NaN anything: x is NaN as well.
+  Value* half = b_.CreateAShr(whole, number(1));
+  return b_.CreateFMul(b_.CreateFMul(x, power(half)), power(b_.CreateSub(whole, half)));
 }
 
 }  // namespace lathe

@@ -14,6 +14,7 @@ class MachineMath {
   struct Abilities {
     bool has_fma = false;
     bool has_rounding = false;  // Instructions for floor, ceil, trunc, nearbyint.
+    bool has_scalef = false;    // AVX-512's, on vectors of 128 to 512 bits.
   };
   MachineMath(Builder& builder, Abilities abilities) : b_(builder), abilities_(abilities) {}
 
@@ -25,9 +26,11 @@ class MachineMath {
   llvm::Value* Floor(llvm::Value* x);
   llvm::Value* Ceil(llvm::Value* x);
   llvm::Value* Trunc(llvm::Value* x);
-  llvm::Value* NearbyInt(llvm::Value* x);  // Halves to even.
+  llvm::Value* NearbyInt(llvm::Value* x);               // Halves to even.
+  llvm::Value* Scalef(llvm::Value* x, llvm::Value* n);  // x * 2^n, rounded once; n is whole, |n| <= 252 (double: 2044).
 
  private:
+  llvm::Value* ScalefOfVector(llvm::Value* x, llvm::Value* n);  // By the instruction; null: no vectors that it takes.
   Builder& b_;
   const Abilities abilities_;
 };

@@ -73,7 +73,8 @@ StatusOr<PrimFunc> LegalizeSoftmax(const Call& call, const StructInfo&) {
       builder.Compute("T_softmax_exp", parts.shape(), [&](const te::Axes& point) { return parts.ExpAt(max, point); });
   const Buffer sum = parts.SumOf([&](const te::Axes& point) { return Load(exp, point); });
   return builder.Build("softmax", builder.Compute("T_softmax_norm", parts.shape(), [&](const te::Axes& point) {
-    return MakeCast(parts.data()->dtype, Load(exp, point) / Load(sum, parts.Remove(point)));
+    // One quotient for a row: the sum is 1 at least.
+    return MakeCast(parts.data()->dtype, Load(exp, point) * (ConstOf(sum->dtype, 1) / Load(sum, parts.Remove(point))));
   }));
 }
 

@@ -21,6 +21,16 @@ struct Node {
   int depth = 0;  // Bindings on the longest way from a parameter.
 };
 
+// The shape of what a call reduces along its last dimension, which stays as 1: [8, 1] from [8, 64]; nullopt: another
+// call.
+std::optional<std::vector<int64_t>> RowsReducedBy(const Call& call_tir, const StructInfo& result) {
+  const std::vector<Expr>& args = call_tir.args[1].As<TupleExpr>()->fields;
+  if (args.size() != 1) return std::nullopt;
+  std::optional<std::vector<int64_t>> from = ConstantShapeOf(args[0].struct_info()), to = ConstantShapeOf(result);
+  if (!from || !to || from->empty() || from->size() != to->size() || from->back() == 1) return std::nullopt;
+  return std::equal(from->begin(), from->end() - 1, to->begin()) && to->back() == 1 ? from : std::nullopt;
+}
+
 std::vector<Expr> TirArgs(const Expr& call_tir) { return call_tir.As<Call>()->args[1].As<TupleExpr>()->fields; }
 
 // Which bindings go together. Every group has one result: that of its last member.
@@ -31,7 +41,12 @@ class Grouping {
     parent_.resize(nodes_.size());
     std::iota(parent_.begin(), parent_.end(), 0);
     kind_.reserve(nodes_.size());
-    for (const Node& node : nodes_) kind_.push_back(node.pattern);
+    for (const Node& node : nodes_) {
+      kind_.push_back(node.pattern);
+      rows_.push_back(node.pattern == OpPatternKind::kCommReduce
+                          ? RowsReducedBy(*node.binding->value.As<Call>(), node.binding->var.struct_info())
+                          : std::nullopt);
+    }
     for (size_t i = 0; i < nodes_.size(); ++i) JoinProducers(i);
   }
 
@@ -98,6 +113,7 @@ class Grouping {
     if (a == b) return;
     parent_[b] = a;
     kind_[a] = std::max(kind_[a], kind_[b]);
+    if (!rows_[a]) rows_[a] = rows_[b];
   }
 
   // Producers of arguments that nobody else uses.
@@ -114,8 +130,9 @@ class Grouping {
 
   void JoinProducers(size_t i) {
     const Node& node = nodes_[i];
-    if (node.func == nullptr || node.pattern > OpPatternKind::kInjective) return;
+    if (node.func == nullptr || (node.pattern > OpPatternKind::kInjective && !rows_[i])) return;
     const std::vector<size_t> producers = SoleProducers(i);
+    if (rows_[i]) return JoinRows(i, producers);
     if (node.pattern <= OpPatternKind::kBroadcast) {
       std::optional<size_t> deepest;
       for (const size_t p : producers) {
@@ -128,7 +145,26 @@ class Grouping {
     for (const size_t p : producers) {
       if (kind_[Find(p)] <= OpPatternKind::kInjective) Join(i, p);
     }
-    if (node.pattern <= OpPatternKind::kBroadcast) JoinWhereAllUsersMeet(i);
+    if (node.pattern > OpPatternKind::kBroadcast) return;
+    JoinRows(i, producers);
+    JoinWhereAllUsersMeet(i);
+  }
+
+  // What a binding makes has the rows: all of each, or one value for each.
+  bool HasRows(size_t i, std::vector<int64_t> rows) const {
+    const std::optional<std::vector<int64_t>> shape = ConstantShapeOf(nodes_[i].binding->var.struct_info());
+    if (shape == rows) return true;
+    rows.back() = 1;
+    return shape == rows;
+  }
+
+  // Reductions along rows and what is computed element by element before and behind them, as norms are written.
+  void JoinRows(size_t i, const std::vector<size_t>& producers) {
+    for (const size_t p : producers) {
+      const auto& rows = rows_[Find(p)] ? rows_[Find(p)] : rows_[Find(i)];
+      const bool is_of_rows = kind_[Find(p)] <= OpPatternKind::kBroadcast || rows_[Find(p)];
+      if (is_of_rows && rows && HasRows(p, *rows) && HasRows(i, *rows)) Join(i, p);
+    }
   }
 
   // A producer whose users all end up in one group, as y * sigmoid(y), is part of it as well.
@@ -140,8 +176,10 @@ class Grouping {
       const size_t p = found->second;
       const std::vector<size_t>& users = users_[arg.get()];
       const bool is_result = uses_.at(arg.get()) > static_cast<int>(users.size());
-      const bool may_join = nodes_[p].func != nullptr && kind_[Find(p)] <= OpPatternKind::kOutEWiseFusable &&
-                            kind_[Find(p)] != OpPatternKind::kCommReduce &&
+      const OpPatternKind most = rows_[Find(i)] ? OpPatternKind::kBroadcast : OpPatternKind::kOutEWiseFusable;
+      const bool is_of_rows = rows_[Find(i)] && rows_[Find(p)];
+      const bool may_join = nodes_[p].func != nullptr && (kind_[Find(p)] <= most || is_of_rows) &&
+                            (kind_[Find(p)] != OpPatternKind::kCommReduce || is_of_rows) &&
                             Equal(nodes_[p].binding->var.struct_info(), nodes_[i].binding->var.struct_info());
       if (may_join && !is_result && std::all_of(users.begin(), users.end(), is_met)) Join(i, p);
     }
@@ -152,7 +190,9 @@ class Grouping {
   std::unordered_map<const ExprNode*, size_t> position_;
   std::unordered_map<const ExprNode*, std::vector<size_t>> users_;  // A node for each use in it.
   std::vector<size_t> parent_;
-  std::vector<OpPatternKind> kind_;  // Of the group, at its root.
+  // Of the group, at its root.
+  std::vector<OpPatternKind> kind_;
+  std::vector<std::optional<std::vector<int64_t>>> rows_;  // The shape of the rows that it reduces, if it does.
 };
 
 // A group as a function: what it takes from outside, and the arguments to call it with.

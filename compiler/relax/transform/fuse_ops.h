@@ -5,7 +5,9 @@
 // consumer and the result keeps its shape: bias, residual add, relu, clip. An add of two such chains goes to the deeper
 // one, so in a residual block to the last convolution of the main branch. What is left of elementwise, broadcast and
 // injective operators is grouped along single-consumer edges; not so a concatenation that its producers can write into
-// (slices.h). After AnnotateTIROpPattern.
+// (slices.h). A reduction along the last dimension that keeps it as 1 takes in what is computed element by element
+// before and behind it, with other reductions of the same rows: a norm written as six operators is one kernel. After
+// AnnotateTIROpPattern.
 #pragma once
 
 #include "compiler/relax/module.h"

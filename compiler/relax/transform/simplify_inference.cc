@@ -1,6 +1,7 @@
 #include "compiler/relax/transform/simplify_inference.h"
 
 #include <cmath>
+#include <numeric>
 
 #include "compiler/interpreter/tensor.h"
 #include "compiler/relax/op.h"
@@ -50,6 +51,10 @@ StatusOr<Expr> WithoutDropout(const Call& call) {
   return MakeTuple({call.args[0], MakeConstant(TensorData::Filled(DataType::Bool(), *shape, {&kept, 1}))});
 }
 
+int64_t NumElements(const std::vector<int64_t>& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+}
+
 bool IsConv(const Call* call) { return call != nullptr && IsConvolution(*call); }
 bool IsOp(const Call* call, std::string_view name) {
   return call != nullptr && call->op != nullptr && call->op->name == name;
@@ -64,6 +69,7 @@ class Simplifier {
   StatusOr<Expr> Rewrite(const Binding& original, const Expr& value, BlockBuilder& builder) {
     const Call* call = value.As<Call>();
     if (IsOp(call, "nn.dropout")) return WithoutDropout(*call);
+    if (IsOp(call, "divide")) return DivideOnce(original, value, builder);
     if (!IsOp(call, "nn.batch_norm")) return value;
     ASSIGN_OR_RETURN(const std::optional<Expr> folded, FoldIntoConv(*original.value.As<Call>(), *call, builder));
     if (folded) return MakeTuple({*folded, call->args[3], call->args[4]});
@@ -77,6 +83,19 @@ class Simplifier {
     const auto producer = producers_.find(original_var.get());
     return uses == uses_.end() || uses->second != 1 || producer == producers_.end() ? nullptr
                                                                                     : producer->second.As<Call>();
+  }
+
+  // x / sqrt(v), of fewer v than x, as norms have it: x * (1 / sqrt(v)).
+  StatusOr<Expr> DivideOnce(const Binding& original, const Expr& value, BlockBuilder& builder) const {
+    const Call& divide = *value.As<Call>();
+    const auto producer = producers_.find(original.value.As<Call>()->args[1].get());
+    const auto elements = ConstantShapeOf(value.struct_info()), roots = ConstantShapeOf(divide.args[1].struct_info());
+    const bool is_root = producer != producers_.end() && IsOp(producer->second.As<Call>(), "sqrt");
+    if (!is_root || !elements || !roots || NumElements(*roots) >= NumElements(*elements)) return value;
+    const DataType type = value.struct_info().As<TensorStructInfo>()->dtype;
+    const std::string name = original.var.name() + "_factor";
+    ASSIGN_OR_RETURN(const Var factor, builder.EmitCall("divide", {MakeScalar(type, 1), divide.args[1]}, {}, name));
+    return MakeCall("multiply", {divide.args[0], factor});
   }
 
   // `original` names variables as the function had them, `norm` as they are now.

@@ -23,9 +23,9 @@ namespace {
 // may follow from that. exp, tanh, pow ... are arithmetic, see below.
 bool HasApproximateCalls(const Stmt& body) {
   static constexpr std::string_view kExact[] = {
-      "abs",       "assume",   "bitwise_and", "bitwise_not",  "bitwise_or",  "bitwise_xor", "ceil",      "copysign",
-      "floor",     "fmod",     "fmuladd",     "if_then_else", "infinity",    "isnan",       "max_value", "min_value",
-      "nearbyint", "popcount", "reinterpret", "shift_left",   "shift_right", "sqrt",        "trunc"};
+      "abs",       "assume",   "bitwise_and", "bitwise_not",  "bitwise_or", "bitwise_xor", "ceil",      "copysign",
+      "floor",     "fmod",     "fmuladd",     "if_then_else", "infinity",   "isnan",       "max_value", "min_value",
+      "nearbyint", "popcount", "reinterpret", "scalef",       "shift_left", "shift_right", "sqrt",      "trunc"};
   bool found = false;
   PostOrderVisit(body, std::function<void(const Expr&)>([&](const Expr& e) {
                    const auto* call = e.As<Call>();

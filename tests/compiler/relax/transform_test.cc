@@ -157,6 +157,53 @@ TEST(FuseOps, TakesAProducerWhoseUsersMeet) {
                                           "conv2d", "fused_sigmoid_multiply"));
 }
 
+Var MeanOfRows(BlockBuilder& builder, const Expr& x) {
+  return *builder.EmitCall("mean", {x}, {{"axis", MakeIntsAttr({-1})}, {"keepdims", true}});
+}
+std::vector<std::string> CallsOptimized(BlockBuilder& builder, const Expr& result) {
+  const StatusOr<IRModule> module = OptimizeForTuning(ModuleOf(builder.Finish("main", result)), 16);
+  EXPECT_TRUE(module.ok()) << module.status().ToString();
+  return module.ok() ? Calls(*module) : std::vector<std::string>();
+}
+
+TEST(FuseOps, MakesOneKernelOfARootMeanSquareNorm) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({6, 64}));
+  const Var square = *builder.EmitCall("multiply", {x, x});
+  const Var more = *builder.EmitCall("add", {MeanOfRows(builder, square), MakeScalar(kF32, 1e-5)});
+  const Var root = *builder.EmitCall("sqrt", {more});
+  const Var normed = *builder.EmitCall("divide", {x, root});
+  const Var scaled = *builder.EmitCall("multiply", {normed, Weights({64})});
+  EXPECT_THAT(CallsOptimized(builder, scaled), ElementsAre("fused_multiply_mean_add_sqrt_divide_multiply_multiply"));
+}
+
+TEST(FuseOps, MakesOneKernelOfALayerNorm) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({6, 64}));
+  const Var centred = *builder.EmitCall("subtract", {x, MeanOfRows(builder, x)});
+  const Var square = *builder.EmitCall("multiply", {centred, centred});
+  const Var more = *builder.EmitCall("add", {MeanOfRows(builder, square), MakeScalar(kF32, 1e-5)});
+  const Var normed = *builder.EmitCall("divide", {centred, *builder.EmitCall("sqrt", {more})});
+  const Var scaled = *builder.EmitCall("multiply", {normed, Weights({64})});
+  EXPECT_THAT(CallsOptimized(builder, scaled), testing::SizeIs(1));
+}
+
+// Its rows are no rows of registers.
+TEST(FuseOps, LeavesAProductWhoseRowsAreReducedAlone) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({6, 64}));
+  const Var product = *builder.EmitCall("matmul", {x, Weights({64, 32})});
+  const Var centred = *builder.EmitCall("subtract", {product, MeanOfRows(builder, product)});
+  EXPECT_THAT(CallsOptimized(builder, centred), ElementsAre(testing::HasSubstr("matmul"), "fused_mean_subtract"));
+}
+
+TEST(FuseOps, LeavesReductionsOfColumnsAlone) {
+  BlockBuilder builder;
+  const Var x = builder.Param("x", F32({6, 64}));
+  const Var mean = *builder.EmitCall("mean", {x}, {{"axis", MakeIntsAttr({0})}, {"keepdims", true}});
+  EXPECT_THAT(CallsOptimized(builder, *builder.EmitCall("subtract", {x, mean})), ElementsAre("mean", "subtract"));
+}
+
 TEST(FuseOps, StripsOnlyTheNumberThatMadeANameUnique) {
   EXPECT_EQ(BaseName("conv2d_12"), "conv2d");
   EXPECT_EQ(BaseName("conv2d"), "conv2d");

@@ -67,7 +67,9 @@ constexpr RuleCase kCases[] = {
     {"Elementwise", kElementwise, kVnni, ""},
     {"RowSums", kRowSums, kVnni, "rows 1"},
     {"MatrixTimesVector", kMatrixTimesVector, kVnni, "rows 1"},
-    {"NormalizedRows", kNormalizedRows, kVnni, "rows 1"},
+    {"NormalizedRows", kNormalizedRows, kVnni, "rows 2"},
+    {"CentredRows", kCentredRows, kVnni, "rows 2"},
+    {"TransposedPlusBias", kTransposedPlusBias, kVnni, "transposed_tiles 1"},
 };
 INSTANTIATE_TEST_SUITE_P(Workloads, SpaceRuleTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });

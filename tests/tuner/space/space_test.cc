@@ -8,11 +8,13 @@
 #include "tests/property_runs.h"
 #include "tests/tuner/space/workloads.h"
 #include "tuner/search/search_strategy.h"
+#include "tuner/space/auto_inline.h"
 #include "tuner/space/block_pattern.h"
 #include "tuner/space/default_schedule.h"
 #include "tuner/space/register_pressure.h"
 #include "tuner/space/row_reduction.h"
 #include "tuner/space/space_generator.h"
+#include "tuner/space/transposed_tiles.h"
 
 namespace lathe {
 namespace {
@@ -95,8 +97,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(SpaceCase{"MatmulRelu", kMatmulRelu, true}, SpaceCase{"ConvBiasAddRelu", kConvBiasAddRelu, true},
                     SpaceCase{"MaxPool", kMaxPool, true}, SpaceCase{"Elementwise", kElementwise, false},
                     SpaceCase{"RowSums", kRowSums, true}, SpaceCase{"MatrixTimesVector", kMatrixTimesVector, true},
-                    SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"Depthwise14", kDepthwise14, true},
-                    SpaceCase{"ProductWithTransposed", kProductWithTransposed, true}),
+                    SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"CentredRows", kCentredRows, true},
+                    SpaceCase{"Depthwise14", kDepthwise14, true},
+                    SpaceCase{"ProductWithTransposed", kProductWithTransposed, true},
+                    SpaceCase{"TransposedPlusBias", kTransposedPlusBias, false}),
     [](const auto& info) { return info.param.name; });
 
 // Rows of 14 elements in vectors of 16 lanes: the tile's rows are as long as a vector is.
@@ -342,8 +346,7 @@ class RowsTest : public testing::TestWithParam<SpaceCase> {};
 
 TEST_P(RowsTest, KeepTheBitsByAnyNumberOfAccumulators) {
   const TuneTask task = TaskOf(GetParam().text);
-  ASSERT_EQ(task.sketches.size(), 1u);
-  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(8, 2));
+  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(16, 4));
   EXPECT_GE(candidates.size(), 2u) << "there is something to choose";
   for (const MeasureCandidate& candidate : candidates) ExpectSameBits(task.func, candidate.func);
   ExpectSameBits(task.func, DefaultSchedule(task.func, task.target)->func());
@@ -358,8 +361,59 @@ TEST_P(RowsTest, AreReadOnceByVectors) {
 INSTANTIATE_TEST_SUITE_P(Workloads, RowsTest,
                          testing::Values(SpaceCase{"RowSums", kRowSums, true},
                                          SpaceCase{"MatrixTimesVector", kMatrixTimesVector, true},
-                                         SpaceCase{"NormalizedRows", kNormalizedRows, true}),
+                                         SpaceCase{"NormalizedRows", kNormalizedRows, true},
+                                         SpaceCase{"CentredRows", kCentredRows, true}),
                          [](const auto& info) { return info.param.name; });
+
+constexpr char kReducedSquares[] = R"(
+@T.prim_func
+def main(X: T.Buffer((6, 64), "float32"), S: T.Buffer((6,), "float32")):
+    D = T.alloc_buffer((6, 64))
+    for i, k in T.grid(6, 64):
+        with T.block("square"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            D[vi, vk] = X[vi, vk] * X[vi, vk]
+    for i, k in T.grid(6, 64):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + D[vi, vk]
+)";
+
+TEST(AutoInline, PutsWhatAReductionUsesOnceIntoIt) {
+  Schedule schedule = *Schedule::Create(Parse(kReducedSquares));
+  ASSERT_TRUE(AutoInline(schedule).ok());
+  EXPECT_EQ(schedule.FindBlock("square"), -1) << Print(schedule.func());
+  ExpectSameBits(Parse(kReducedSquares), schedule.func());
+}
+
+// Used by six rows; much computed; a window that slides.
+TEST(AutoInline, ComputesNothingTwiceForAReduction) {
+  for (const auto& [from, to] :
+       {std::pair("D[vi, vk]", "D[0, vk]"), std::pair("= X[vi, vk] * X", "= T.exp(X[vi, vk]) * X"),
+        std::pair("D[vi, vk]", "D[vi, vk // 2 + vi]")}) {
+    std::string text = kReducedSquares;
+    text.replace(text.rfind(from), std::string_view(from).size(), to);
+    Schedule schedule = *Schedule::Create(Parse(text.c_str()));
+    ASSERT_TRUE(AutoInline(schedule).ok());
+    EXPECT_GE(schedule.FindBlock("square"), 0) << Print(schedule.func());
+  }
+}
+
+// Each of several rows has its own sums, which are written out.
+TEST(Rows, MayBeSeveralAtOnce) {
+  const TuneTask task = TaskOf(kCentredRows);
+  ASSERT_EQ(task.sketches.size(), 2u);
+  EXPECT_THAT(task.sketches[1].trace.ToPython(), HasSubstr("candidates=[2]"));  // Of 6 rows.
+  const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, task.sketches[1].trace, /*seed=*/1);
+  ASSERT_TRUE(candidate.ok()) << candidate.status().ToString();
+  EXPECT_THAT(Print(candidate->func), HasSubstr("for ax0 in T.unroll(2):"));
+  EXPECT_THAT(ScheduleRows(*std::make_unique<Schedule>(*Schedule::Create(Parse(kRowSums))), Avx512(),
+                           Accumulators::kFixed, RowsAtOnce::kSeveral)
+                  .message(),
+              HasSubstr("it reduces; one row at once"));
+}
 
 // A tile that does not stay in registers is refused, and the schedule of what nobody has tuned must build.
 TEST(Rows, PromiseNoRegistersWhereMuchIsComputed) {
@@ -374,9 +428,27 @@ TEST(Rows, AreLeftAloneWhereNoVectorDividesThem) {
   std::string text = kRowSums;
   for (size_t at = 0; (at = text.find("160", at)) != std::string::npos;) text.replace(at, 3, "161");
   Schedule schedule = *Schedule::Create(Parse(text.c_str()));
-  EXPECT_THAT(ScheduleRows(schedule, Avx512(), Accumulators::kFixed).message(),
+  EXPECT_THAT(ScheduleRows(schedule, Avx512(), Accumulators::kFixed, RowsAtOnce::kOne).message(),
               HasSubstr("no block reduces neighbours"));
   EXPECT_TRUE(DefaultSchedule(Parse(text.c_str()), Avx512()).ok());
+}
+
+// Squares of 16 of the 32 rows and 48 columns, each made of rows: no lane is loaded by itself.
+TEST(TransposedTiles, AreSquaresThatRegistersTurn) {
+  const TuneTask task = TaskOf(kTransposedPlusBias);
+  ASSERT_EQ(task.sketches.size(), 1u);
+  for (const MeasureCandidate& candidate : MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(8, 2))) {
+    ExpectSameBits(task.func, candidate.func);
+    const std::string lowered = Print(*Lower(candidate.func));
+    EXPECT_THAT(lowered, HasSubstr("T.Shuffle(["));
+    EXPECT_EQ(lowered.find(", 32, 16)"), std::string::npos) << "lanes 32 apart\n" << lowered;
+  }
+}
+
+TEST(TransposedTiles, AreLeftAloneWhereNoSquareDividesBothSides) {
+  std::string text = kTransposedPlusBias;
+  for (size_t at = 0; (at = text.find("48", at)) != std::string::npos;) text.replace(at, 2, "49");
+  EXPECT_TRUE(TransposedTiles(*Schedule::Create(Parse(text.c_str())), Avx512()).empty());
 }
 
 TEST(RandomSearch, ProposesNothingTwice) {

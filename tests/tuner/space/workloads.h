@@ -153,6 +153,44 @@ def main(X: T.Buffer((6, 192), "float32"), Y: T.Buffer((6, 192), "float32")):
             Y[vi, vk] = D[vi, vk] / (S[vi] - T.float32(1))
 )";
 
+// As a layer norm: one value of each row is computed between two reductions.
+inline constexpr char kCentredRows[] = R"(
+@T.prim_func
+def main(X: T.Buffer((6, 128), "float32"), Y: T.Buffer((6, 128), "float32")):
+    S = T.alloc_buffer((6,))
+    M = T.alloc_buffer((6,))
+    V = T.alloc_buffer((6,))
+    for i, k in T.grid(6, 128):
+        with T.block("sum"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                S[vi] = T.float32(0)
+            S[vi] = S[vi] + X[vi, vk]
+    for i in range(6):
+        with T.block("mean"):
+            vi = T.axis.spatial(6, i)
+            M[vi] = S[vi] * T.float32(0.0078125)
+    for i, k in T.grid(6, 128):
+        with T.block("squares"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                V[vi] = T.float32(0)
+            V[vi] = V[vi] + (X[vi, vk] - M[vi]) * (X[vi, vk] - M[vi])
+    for i, k in T.grid(6, 128):
+        with T.block("difference"):
+            vi, vk = T.axis.remap("SS", [i, k])
+            Y[vi, vk] = (X[vi, vk] - M[vi]) * (V[vi] + T.float32(1))
+)";
+
+inline constexpr char kTransposedPlusBias[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3, 48, 32), "float32"), bias: T.Buffer((32,), "float32"), B: T.Buffer((3, 32, 48), "float32")):
+    for i, j, k in T.grid(3, 32, 48):
+        with T.block("transpose"):
+            vi, vj, vk = T.axis.remap("SSS", [i, j, k])
+            B[vi, vj, vk] = A[vi, vk, vj] + bias[vj]
+)";
+
 // The second factor is given as the instruction wants it.
 inline constexpr char kProductInPanels[] = R"(
 @T.prim_func
