@@ -57,6 +57,7 @@ StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key, std::string_
   ASSIGN_OR_RETURN(PrimFunc func, ParseWorkload(workload.digest, workload.name, workload.text));
   ASSIGN_OR_RETURN(Target target, Target::Parse(key.target));
   TuneTask task{key.workload, std::move(func), std::move(target), {}, 0};
+  task.keeps_to_sketches = space != kDefaultSpace;
   const WorkloadFacts facts = FactsOf(task.func);
   task.flops = facts.flops;
   task.is_float32 = IsFloat32(facts.roundings) && !facts.narrow_factor;

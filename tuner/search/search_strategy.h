@@ -46,6 +46,9 @@ struct TuneTask {
   // Called before each candidate that a strategy replays, on its thread; may wait, e.g. while this machine times a
   // kernel. False: give up, what is proposed from now on means nothing. Empty: go on.
   std::function<bool()> before_replay = nullptr;
+  // Only candidates of `sketches` have descendants: what came from other spaces is measured and teaches, no more. Each
+  // sketch has some trials before a model may leave it out (SketchTrials).
+  bool keeps_to_sketches = false;
 };
 
 // Not thread-safe: one thread calls one strategy. Knows nothing of time, threads or stores.
