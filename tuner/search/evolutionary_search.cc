@@ -55,18 +55,34 @@ class EvolutionarySearch : public SearchStrategy {
       if (queue_.empty()) break;
       Member member = std::move(queue_.back());
       queue_.pop_back();
-      std::string json = member.trace.ToJson();
-      const Digest digest = Sha256(json);
-      if (known_.count(digest) != 0) continue;  // An earlier run measured it.
-      std::optional<PrimFunc> func = factory_.FuncOf(member);
-      if (!func) break;
-      MeasureCandidate candidate{member.trace, std::move(json), digest, *std::move(func), member.score, member.seed};
-      trials_.Proposed(member.sketch);
-      known_.emplace(candidate.trace_digest, Known{std::move(member), std::nullopt});
-      candidates.push_back(std::move(candidate));
+      if (IsKnown(member)) continue;  // An earlier run measured it.
+      std::optional<MeasureCandidate> candidate = HandOut(std::move(member));
+      if (!candidate) break;
+      candidates.push_back(*std::move(candidate));
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const auto& a, const auto& b) { return a.predicted > b.predicted; });
+    return candidates;
+  }
+
+  std::vector<MeasureCandidate> Adopt(std::span<const ScheduleTrace> traces, int count) override {
+    std::vector<Member> members, later;
+    for (const ScheduleTrace& trace : traces) {
+      std::optional<Member> member = factory_.Recall(trace);
+      if (member && MayBreed(member->sketch)) members.push_back(*std::move(member));
+    }
+    ScoreMembers(model_, members);
+    std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
+    std::vector<MeasureCandidate> candidates;
+    for (Member& member : members) {
+      if (IsKnown(member)) continue;
+      if (static_cast<int>(candidates.size()) >= count) {
+        later.push_back(std::move(member));
+      } else if (std::optional<MeasureCandidate> candidate = HandOut(std::move(member))) {
+        candidates.push_back(*std::move(candidate));
+      }
+    }
+    Join(std::move(later));
     return candidates;
   }
 
@@ -96,6 +112,19 @@ class EvolutionarySearch : public SearchStrategy {
     Member member;
     std::optional<CostSample::Outcome> outcome;
   };
+
+  bool IsKnown(const Member& member) const { return known_.contains(Sha256(member.trace.ToJson())); }
+
+  // nullopt if the task gives up.
+  std::optional<MeasureCandidate> HandOut(Member member) {
+    std::optional<PrimFunc> func = factory_.FuncOf(member);
+    if (!func) return std::nullopt;
+    MeasureCandidate candidate{member.trace, member.trace.ToJson(), {}, *std::move(func), member.score, member.seed};
+    candidate.trace_digest = Sha256(candidate.trace_json);
+    trials_.Proposed(member.sketch);
+    known_.emplace(candidate.trace_digest, Known{std::move(member), std::nullopt});
+    return candidate;
+  }
 
   static CostSample::Outcome OutcomeOf(const MeasuredCandidate& measured) {
     const bool has_time = std::isfinite(measured.median_ns) && measured.median_ns > 0;

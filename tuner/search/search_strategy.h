@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,9 @@ class SearchStrategy {
   // At most `count` candidates that were never proposed or observed before, most promising first. Fewer, or none, when
   // the space has nothing new to offer after a bounded effort.
   virtual std::vector<MeasureCandidate> Propose(int count) = 0;
+  // Proposes the most promising `count` of the candidates that complete traces from elsewhere make of the task; the
+  // others may be proposed later. Traces that make none, or one that was proposed before, are left out.
+  virtual std::vector<MeasureCandidate> Adopt(std::span<const ScheduleTrace> traces, int count) = 0;
   // Results in any order, also of candidates that an earlier run proposed. An outcome may come twice.
   virtual void Observe(const MeasuredCandidate& measured) = 0;
 };
