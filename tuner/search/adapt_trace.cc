@@ -70,9 +70,17 @@ bool HasSamePrimitives(const ScheduleTrace& a, const ScheduleTrace& b) {
   return true;
 }
 
-size_t CountEqualAttrs(const ScheduleTrace& a, const ScheduleTrace& b) {
+// How much of what the primitives were given is the same number in both; attributes as a whole.
+size_t CountAgreements(const ScheduleTrace& a, const ScheduleTrace& b) {
   size_t count = 0;
-  for (size_t i = 0; i < a.size(); ++i) count += a.instruction(i).attrs == b.instruction(i).attrs;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Instruction &x = a.instruction(i), &y = b.instruction(i);
+    count += x.attrs == y.attrs;
+    for (size_t k = 0; k < x.inputs.size(); ++k) {
+      const int64_t *number = std::get_if<int64_t>(&x.inputs[k]), *other = std::get_if<int64_t>(&y.inputs[k]);
+      count += number != nullptr && other != nullptr && *number == *other;
+    }
+  }
   return count;
 }
 
@@ -80,7 +88,7 @@ const ScheduleTrace* FindBase(const TuneTask& task, const ScheduleTrace& trace) 
   const ScheduleTrace* base = nullptr;
   for (const Sketch& sketch : task.sketches) {
     if (!HasSamePrimitives(sketch.trace, trace)) continue;
-    if (base == nullptr || CountEqualAttrs(sketch.trace, trace) > CountEqualAttrs(*base, trace)) base = &sketch.trace;
+    if (base == nullptr || CountAgreements(sketch.trace, trace) > CountAgreements(*base, trace)) base = &sketch.trace;
   }
   return base != nullptr || task.keeps_to_sketches ? base : &trace;
 }

@@ -81,14 +81,29 @@ INSTANTIATE_TEST_SUITE_P(Extents, AdaptTraceTest,
                          testing::Values(AdaptCase{"Larger", 256, 512, 128, 28}, AdaptCase{"Odd", 96, 160, 75, 16}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(AdaptTrace, LeavesAScheduleOfTheSameWorkloadAsItIs) {
-  const TuneTask task = MakeTestTask(kConvBiasAddRelu);
-  for (const MeasureCandidate& candidate : MakeRandomSearch(task, 3)->Propose(8)) {
+constexpr char kDepthwise28[] = R"(
+@T.prim_func
+def main(A: T.Buffer((8, 30, 30), "float32"), W: T.Buffer((8, 3, 3), "float32"), Y: T.Buffer((8, 28, 28), "float32")):
+    for c, y, x, i, j in T.grid(8, 28, 28, 3, 3):
+        with T.block("depthwise"):
+            vc, vy, vx, vi, vj = T.axis.remap("SSSRR", [c, y, x, i, j])
+            with T.init():
+                Y[vc, vy, vx] = T.float32(0)
+            Y[vc, vy, vx] = Y[vc, vy, vx] + A[vc, vy + vi, vx + vj] * W[vc, vi, vj]
+)";
+
+// Some sketches differ in nothing but the numbers that their primitives are given: how many lanes a vector has.
+class SameWorkloadTest : public testing::TestWithParam<const char*> {};
+TEST_P(SameWorkloadTest, LeavesItsSchedulesAsTheyAre) {
+  const TuneTask task = MakeTestTask(GetParam());
+  for (const MeasureCandidate& candidate : MakeRandomSearch(task, 3)->Propose(24)) {
     const StatusOr<ScheduleTrace> adapted = AdaptTrace(task, candidate.trace);
     ASSERT_TRUE(adapted.ok()) << adapted.status().message();
     EXPECT_EQ(adapted->ToJson(), candidate.trace_json);
   }
 }
+INSTANTIATE_TEST_SUITE_P(Workloads, SameWorkloadTest, testing::Values(kConvBiasAddRelu, kDepthwise28),
+                         [](const auto& info) { return info.index == 0 ? "Convolution" : "Depthwise"; });
 
 TEST(AdaptTrace, TakesTheTracesOwnPrimitivesWhereTheTaskAllowsIt) {
   TuneTask task = MakeTestTask(kMatmulRelu);
