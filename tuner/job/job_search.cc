@@ -9,13 +9,16 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <unordered_set>
 
 #include "compiler/ir/workload_facts.h"
 #include "support/status_macros.h"
 #include "tuner/database/finals.h"
+#include "tuner/job/warm_start.h"
 #include "tuner/measure/parse_workload.h"
+#include "tuner/search/adapt_trace.h"
 #include "tuner/search/untuned_schedule.h"
 
 namespace lathe {
@@ -25,6 +28,11 @@ constexpr int kWholeHistory = std::numeric_limits<int>::max();
 constexpr int kProposeTries = 64;
 constexpr int kMostForeign = 256;        // Of a workload: more are hardly better, and each costs a trial.
 constexpr int kForeignShare = 4;         // One trial in this many, and one at least, while there are any.
+constexpr size_t kNearestKeys = 4;       // Workloads whose schedules a search begins with,
+constexpr size_t kMostPerNeighbour = 4;  // the fastest of each;
+constexpr size_t kTeachers = 2;          // of the nearest the model learns,
+constexpr size_t kMostTaught = 64;       // from this many measurements of each.
+constexpr int kWarmShare = 2;            // One of this many of the first round; what comes of them guides the rest.
 constexpr uint64_t kInputSeed = 1;       // One per workload is enough: every candidate of it sees the same inputs.
 constexpr uint64_t kFinalInputSeed = 2;  // What is right by accident on those is wrong on these.
 
@@ -57,6 +65,7 @@ StatusOr<TuneTask> LoadTuneTask(Store& store, const TuningKey& key, std::string_
   ASSIGN_OR_RETURN(PrimFunc func, ParseWorkload(workload.digest, workload.name, workload.text));
   ASSIGN_OR_RETURN(Target target, Target::Parse(key.target));
   TuneTask task{key.workload, std::move(func), std::move(target), {}, 0};
+  task.keeps_to_sketches = space != kDefaultSpace;
   const WorkloadFacts facts = FactsOf(task.func);
   task.flops = facts.flops;
   task.is_float32 = IsFloat32(facts.roundings) && !facts.narrow_factor;
@@ -85,6 +94,7 @@ class JobSearch::Impl {
         store_(store),
         gate_(gate),
         handlers_(std::move(handlers)),
+        warm_starts_(store),
         thread_([this] { Run(); }) {}
 
   ~Impl() {
@@ -136,9 +146,10 @@ class JobSearch::Impl {
     std::unique_ptr<SearchStrategy> strategy;
     std::optional<MeasureCandidate> untuned;  // Until it was proposed.
     std::vector<ScheduleTrace> foreign;       // To be proposed; the fastest by its writer's measurement last.
-    int num_drawn = 0, num_foreign = 0;       // Trials asked for; those of them that were foreign.
-    int64_t num_results = 0;                  // That the strategy was told.
-    bool is_recalling = false;                // It is told what was known before.
+    std::vector<ScheduleTrace> warm;     // Of the nearest workloads, made to fit; to be proposed before all others.
+    int num_drawn = 0, num_foreign = 0;  // Trials asked for; those of them that were foreign.
+    int64_t num_results = 0;             // That the strategy was told.
+    bool is_recalling = false;           // It is told what was known before.
   };
 
   void Run() {
@@ -176,10 +187,7 @@ class JobSearch::Impl {
     const TaskRow& row = rows_[index];
     ASSIGN_OR_RETURN(TuneTask loaded, LoadTuneTask(store_, row.key, spec_.space));
     const auto task = std::make_shared<Task>(std::move(loaded));
-    task->task.before_replay = [this] {
-      gate_.WaitUntilOpen();
-      return !is_stopping_;
-    };
+    task->task.before_replay = [this] { return MayGoOn(); };
     task->strategy = options_.strategies(
         task->task, SeedOf(spec_, row.key),
         [this, id = row.id, task = task.get()](const ModelReport& report) { Keep(id, *task, report); });
@@ -191,6 +199,7 @@ class JobSearch::Impl {
     RETURN_IF_ERROR(Recall(row, *task, prepared));
     task->is_recalling = false;
     RETURN_IF_ERROR(RecallForeign(row, *task));
+    RETURN_IF_ERROR(WarmUp(row.key, *task));
     ASSIGN_OR_RETURN(prepared.measurement,
                      Measurement(row.key, task->task.func, task->task.target, kInputSeed, ScreenPolicy()));
     tasks_[index] = task;
@@ -309,6 +318,38 @@ class JobSearch::Impl {
     return OkStatus();
   }
 
+  // For a task of which nothing is known: schedules of the nearest workloads, and what was measured there.
+  Status WarmUp(const TuningKey& key, Task& task) {
+    if (spec_.is_fresh || task.num_results > 0) return OkStatus();
+    ASSIGN_OR_RETURN(const std::vector<TuningKey> nearest, warm_starts_.Nearest(key, task.task.func, kNearestKeys));
+    for (size_t i = 0; i < nearest.size(); ++i) {
+      ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store_.History(nearest[i], kWholeHistory));
+      if (i < kTeachers && nearest[i].device_class == key.device_class) Teach(nearest[i], history);
+      for (const TuningRecord& record : FastestTraces(history, kMostPerNeighbour)) {
+        const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(record.trace_json);
+        StatusOr<ScheduleTrace> adapted = trace.ok() ? AdaptTrace(task.task, *trace) : trace.status();
+        if (adapted.ok()) task.warm.push_back(*std::move(adapted));
+      }
+    }
+    return OkStatus();
+  }
+
+  // What strategies of a job share learns from another workload's measurements: a strategy of that one is told them.
+  void Teach(const TuningKey& key, std::span<const TuningRecord> history) {
+    const bool is_task = std::any_of(rows_.begin(), rows_.end(), [&](const TaskRow& row) { return row.key == key; });
+    if (is_task || !taught_.insert(key).second) return;
+    StatusOr<TuneTask> task = LoadTuneTask(store_, key);
+    if (!task.ok()) return;  // It teaches nothing; the search does without.
+    task->before_replay = [this] { return MayGoOn(); };
+    const auto strategy = options_.strategies(*task, SeedOf(spec_, key), [](const ModelReport&) {});
+    for (const TuningRecord& record : EvenlyOver(history, kMostTaught)) strategy->Observe(ToMeasured(record));
+  }
+
+  bool MayGoOn() {
+    gate_.WaitUntilOpen();
+    return !is_stopping_;
+  }
+
   StatusOr<std::vector<ProposedTrial>> ProposeTrials(size_t index, int count) {
     const auto it = tasks_.find(index);
     if (it == tasks_.end()) return InternalError(fmt::format("propose for task {}: it is not prepared", index));
@@ -331,6 +372,12 @@ class JobSearch::Impl {
   std::vector<NewTrial> Draw(Task& task, int count) {
     std::vector<NewTrial> trials;
     if (task.untuned) trials.push_back(ToNewTrial(*task.untuned));
+    if (!task.warm.empty()) {
+      const std::vector<ScheduleTrace> warm = std::exchange(task.warm, {});
+      for (const MeasureCandidate& candidate : task.strategy->Adopt(warm, std::max(1, count / kWarmShare)))
+        trials.push_back(ToNewTrial(candidate));
+      if (!trials.empty()) return trials;
+    }
     DrawForeign(task, count, trials);
     const int wanted = count - static_cast<int>(trials.size());
     if (wanted <= 0) return trials;
@@ -356,6 +403,8 @@ class JobSearch::Impl {
   Store& store_;
   QuietGate& gate_;
   const JobSearchHandlers handlers_;
+  WarmStarts warm_starts_;
+  std::set<TuningKey> taught_;  // Keys of other workloads that the model knows.
   std::map<size_t, std::shared_ptr<Task>> tasks_;
   std::map<size_t, Digest> untuned_traces_;
   std::mutex mutex_;

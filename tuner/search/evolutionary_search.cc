@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tuner/search/population.h"
+#include "tuner/search/sketch_trials.h"
 
 namespace lathe {
 namespace {
@@ -17,6 +18,8 @@ constexpr size_t kMaxCoupled = 48;       // and two at once.
 constexpr double kApart = 2.5;           // Decisions between two candidates of a round: more than one factor 2 moved.
 constexpr int kFirstRandomShare = 4;     // One in this many, until something is measured.
 constexpr int kDryDraws = 64;            // Random draws in a row without anything new: the space is exhausted.
+constexpr size_t kOwedShare = 2;         // One in this many is for sketches that are owed trials, at most.
+constexpr size_t kDrawnIfOwed = 8;       // Of a sketch that is owed a trial and has no candidate.
 
 double Score(const Member& member) { return member.score; }
 double Optimism(const Member& member) { return member.score + 1.5 * member.uncertainty; }
@@ -35,7 +38,12 @@ struct Elite {
 class EvolutionarySearch : public SearchStrategy {
  public:
   EvolutionarySearch(const TuneTask& task, CostModel& model, uint64_t seed, EvolutionaryOptions options)
-      : task_(task), model_(model), options_(std::move(options)), random_(seed), factory_(task) {
+      : task_(task),
+        model_(model),
+        options_(std::move(options)),
+        random_(seed),
+        factory_(task),
+        trials_(task.keeps_to_sketches ? task.sketches.size() : 0) {
     if (options_.model_task == 0)
       std::memcpy(&options_.model_task, task.workload.bytes.data(), sizeof(options_.model_task));
   }
@@ -47,17 +55,34 @@ class EvolutionarySearch : public SearchStrategy {
       if (queue_.empty()) break;
       Member member = std::move(queue_.back());
       queue_.pop_back();
-      std::string json = member.trace.ToJson();
-      const Digest digest = Sha256(json);
-      if (known_.count(digest) != 0) continue;  // An earlier run measured it.
-      std::optional<PrimFunc> func = factory_.FuncOf(member);
-      if (!func) break;
-      MeasureCandidate candidate{member.trace, std::move(json), digest, *std::move(func), member.score, member.seed};
-      known_.emplace(candidate.trace_digest, Known{std::move(member), std::nullopt});
-      candidates.push_back(std::move(candidate));
+      if (IsKnown(member)) continue;  // An earlier run measured it.
+      std::optional<MeasureCandidate> candidate = HandOut(std::move(member));
+      if (!candidate) break;
+      candidates.push_back(*std::move(candidate));
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const auto& a, const auto& b) { return a.predicted > b.predicted; });
+    return candidates;
+  }
+
+  std::vector<MeasureCandidate> Adopt(std::span<const ScheduleTrace> traces, int count) override {
+    std::vector<Member> members, later;
+    for (const ScheduleTrace& trace : traces) {
+      std::optional<Member> member = factory_.Recall(trace);
+      if (member && MayBreed(member->sketch)) members.push_back(*std::move(member));
+    }
+    ScoreMembers(model_, members);
+    std::stable_sort(members.begin(), members.end(), [](const auto& a, const auto& b) { return a.score > b.score; });
+    std::vector<MeasureCandidate> candidates;
+    for (Member& member : members) {
+      if (IsKnown(member)) continue;
+      if (static_cast<int>(candidates.size()) >= count) {
+        later.push_back(std::move(member));
+      } else if (std::optional<MeasureCandidate> candidate = HandOut(std::move(member))) {
+        candidates.push_back(*std::move(candidate));
+      }
+    }
+    Join(std::move(later));
     return candidates;
   }
 
@@ -68,6 +93,7 @@ class EvolutionarySearch : public SearchStrategy {
       std::optional<Member> member;
       if (trace.ok()) member = factory_.Recall(*trace);
       if (!member) return;  // Of another workload or an older space: nothing to learn from.
+      trials_.Proposed(member->sketch);
       known = known_.emplace(measured.trace_digest, Known{*std::move(member), std::nullopt}).first;
     }
     const CostSample::Outcome outcome = OutcomeOf(measured);
@@ -75,6 +101,7 @@ class EvolutionarySearch : public SearchStrategy {
     if (known->second.outcome == outcome || known->second.outcome == CostSample::Outcome::kTimed) return;
     known->second.outcome = outcome;
     const Member& member = known->second.member;
+    if (outcome == CostSample::Outcome::kFailed) trials_.Failed(member.sketch);
     samples_.push_back({member.features, options_.model_task, outcome, measured.median_ns});
     if (outcome == CostSample::Outcome::kTimed) AddElite({member.sketch, member.trace, measured.median_ns});
     if (static_cast<int>(samples_.size()) >= options_.round) UpdateModel();
@@ -86,6 +113,19 @@ class EvolutionarySearch : public SearchStrategy {
     std::optional<CostSample::Outcome> outcome;
   };
 
+  bool IsKnown(const Member& member) const { return known_.contains(Sha256(member.trace.ToJson())); }
+
+  // nullopt if the task gives up.
+  std::optional<MeasureCandidate> HandOut(Member member) {
+    std::optional<PrimFunc> func = factory_.FuncOf(member);
+    if (!func) return std::nullopt;
+    MeasureCandidate candidate{member.trace, member.trace.ToJson(), {}, *std::move(func), member.score, member.seed};
+    candidate.trace_digest = Sha256(candidate.trace_json);
+    trials_.Proposed(member.sketch);
+    known_.emplace(candidate.trace_digest, Known{std::move(member), std::nullopt});
+    return candidate;
+  }
+
   static CostSample::Outcome OutcomeOf(const MeasuredCandidate& measured) {
     const bool has_time = std::isfinite(measured.median_ns) && measured.median_ns > 0;
     if (measured.outcome == MeasuredCandidate::Outcome::kFailed || !has_time) return CostSample::Outcome::kFailed;
@@ -93,7 +133,12 @@ class EvolutionarySearch : public SearchStrategy {
                                                                   : CostSample::Outcome::kCensored;
   }
 
+  bool MayBreed(int sketch) const {
+    return !task_.keeps_to_sketches || static_cast<size_t>(sketch) < task_.sketches.size();
+  }
+
   void AddElite(Elite elite) {
+    if (!MayBreed(elite.sketch)) return;
     const auto slower = [](const Elite& a, const Elite& b) { return a.median_ns < b.median_ns; };
     if (elites_.empty() || elite.median_ns < elites_.front().median_ns) improved_ = true;
     elites_.insert(std::upper_bound(elites_.begin(), elites_.end(), elite, slower), std::move(elite));
@@ -135,6 +180,7 @@ class EvolutionarySearch : public SearchStrategy {
       if (children.empty()) break;
       Join(std::move(children));
     }
+    TakeOwed(wanted / kOwedShare, picked);
     const double descent = options_.descent_share * (rounds_without_gain_ >= 2 ? 2 : 1);
     if (!elites_.empty()) {
       std::vector<Member> neighbours = DrawNeighbours();
@@ -173,6 +219,34 @@ class EvolutionarySearch : public SearchStrategy {
       const int sketch = static_cast<int>(random_.Below(task_.sketches.size()));
       std::optional<Member> member = factory_.Make(sketch, task_.sketches[sketch].trace, random_.Next());
       dry = member ? 0 : dry + 1;
+      if (member) members.push_back(*std::move(member));
+    }
+    return members;
+  }
+
+  // For each trial that a sketch is owed the best that the model knows of it.
+  void TakeOwed(size_t count, std::vector<Member>& picked) {
+    for (const int sketch : trials_.Owed(count)) {
+      auto best = BestOf(sketch);
+      if (best == pool_.end()) {
+        Join(DrawOf(sketch, kDrawnIfOwed));
+        best = BestOf(sketch);
+      }
+      if (best == pool_.end()) continue;  // Its space is exhausted, or its constraints refuse all.
+      picked.push_back(std::move(*best));
+      pool_.erase(best);
+    }
+  }
+
+  std::vector<Member>::iterator BestOf(int sketch) {
+    return std::find_if(pool_.begin(), pool_.end(), [&](const Member& member) { return member.sketch == sketch; });
+  }
+
+  std::vector<Member> DrawOf(int sketch, size_t tries) {
+    std::vector<Member> members;
+    for (size_t i = 0; i < tries; ++i) {
+      std::optional<Member> member =
+          factory_.Make(sketch, task_.sketches[static_cast<size_t>(sketch)].trace, random_.Next());
       if (member) members.push_back(*std::move(member));
     }
     return members;
@@ -274,6 +348,7 @@ class EvolutionarySearch : public SearchStrategy {
   EvolutionaryOptions options_;
   Random random_;
   MemberFactory factory_;
+  SketchTrials trials_;                                  // Empty where no sketch is owed any.
   std::vector<Member> pool_;                             // The archive: not proposed yet.
   bool is_pool_scored_ = true;                           // By the model as it is now.
   std::vector<Member> queue_;                            // The rest of this round.

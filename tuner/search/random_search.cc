@@ -34,6 +34,14 @@ class RandomSearch : public SearchStrategy {
     }
     return candidates;
   }
+  std::vector<MeasureCandidate> Adopt(std::span<const ScheduleTrace> traces, int count) override {
+    std::vector<MeasureCandidate> candidates;
+    for (size_t i = 0; i < traces.size() && static_cast<int>(candidates.size()) < count; ++i) {
+      StatusOr<MeasureCandidate> candidate = MakeCandidate(task_, traces[i], 0);
+      if (candidate.ok() && seen_.insert(candidate->trace_digest).second) candidates.push_back(*std::move(candidate));
+    }
+    return candidates;
+  }
   void Observe(const MeasuredCandidate& measured) override { seen_.insert(measured.trace_digest); }
 
  private:

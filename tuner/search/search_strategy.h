@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ struct TuneTask {
   // Called before each candidate that a strategy replays, on its thread; may wait, e.g. while this machine times a
   // kernel. False: give up, what is proposed from now on means nothing. Empty: go on.
   std::function<bool()> before_replay = nullptr;
+  // Only candidates of `sketches` have descendants: what came from other spaces is measured and teaches, no more. Each
+  // sketch has some trials before a model may leave it out (SketchTrials).
+  bool keeps_to_sketches = false;
 };
 
 // Not thread-safe: one thread calls one strategy. Knows nothing of time, threads or stores.
@@ -55,6 +59,9 @@ class SearchStrategy {
   // At most `count` candidates that were never proposed or observed before, most promising first. Fewer, or none, when
   // the space has nothing new to offer after a bounded effort.
   virtual std::vector<MeasureCandidate> Propose(int count) = 0;
+  // Proposes the most promising `count` of the candidates that complete traces from elsewhere make of the task; the
+  // others may be proposed later. Traces that make none, or one that was proposed before, are left out.
+  virtual std::vector<MeasureCandidate> Adopt(std::span<const ScheduleTrace> traces, int count) = 0;
   // Results in any order, also of candidates that an earlier run proposed. An outcome may come twice.
   virtual void Observe(const MeasuredCandidate& measured) = 0;
 };

@@ -7,6 +7,7 @@
 #include "tuner/database/finals.h"
 #include "tuner/job/job_report.h"
 #include "tuner/job/job_search.h"
+#include "tuner/search/adapt_trace.h"
 #include "tuner/search/decisions.h"
 
 namespace lathe {
@@ -56,6 +57,9 @@ class SaysItLearns : public SearchStrategy {
   SaysItLearns(const TuneTask& task, uint64_t seed, ModelReportSink sink)
       : random_(MakeRandomSearch(task, seed)), sink_(std::move(sink)) {}
   std::vector<MeasureCandidate> Propose(int count) override { return random_->Propose(count); }
+  std::vector<MeasureCandidate> Adopt(std::span<const ScheduleTrace> traces, int count) override {
+    return random_->Adopt(traces, count);
+  }
   void Observe(const MeasuredCandidate& measured) override {
     random_->Observe(measured);
     if (++results_ % 10 != 0) return;
@@ -245,6 +249,47 @@ TEST(Coordinator, TriesForeignSchedulesFirstAndBelievesOnlyItsOwnMeasurements) {
   EXPECT_TRUE(is_measured(foreign[1]));
   EXPECT_EQ(records.size(), 12u) << "what cannot be read costs no trial";
   EXPECT_GE(MakeJobReport(farm.store(), job)->tasks[0].best_ns, 1000) << "0.5 ns is nobody's measurement here";
+}
+
+// The product of fake_farm.h with `rows` of them.
+std::string ProductText(int rows) {
+  return fmt::format(R"(
+@T.prim_func
+def matmul(A: T.Buffer(({0}, 64), "float32"), B: T.Buffer((64, 64), "float32"), C: T.Buffer(({0}, 64), "float32")):
+    for i, j, k in T.grid({0}, 64, 64):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+)",
+                     rows);
+}
+
+// Whether the job measured what `best` is for its own workload.
+bool HasMeasured(FakeFarm& farm, int64_t job, const TuningRecord& best) {
+  const TuningKey key = farm.store().ListTasks(job)->front().key;
+  const StatusOr<ScheduleTrace> adapted =
+      AdaptTrace(*LoadTuneTask(farm.store(), key), *ScheduleTrace::FromJson(best.trace_json));
+  EXPECT_TRUE(adapted.ok()) << adapted.status().message();
+  const std::vector<Digest> measured = *farm.store().MeasuredTraces(key);
+  return std::ranges::count(measured, Sha256(adapted->ToJson())) > 0;
+}
+
+TEST(Coordinator, BeginsWithTheSchedulesOfTheNearestWorkload) {
+  FakeFarm farm;
+  farm.AddDevice("d1");
+  const int64_t known = farm.Submit(20, "a");
+  ASSERT_TRUE(farm.WaitFor(known));
+  const int64_t near = farm.Submit(farm.RequestFor(5, "b", ProductText(192)));
+  ASSERT_TRUE(farm.WaitFor(near));
+  EXPECT_TRUE(HasMeasured(farm, near, BestOf(farm, known)));
+  EXPECT_THAT(farm.CountStates(near), ElementsAre(Pair("OK", 5)));
+  JobRequest fresh = farm.RequestFor(5, "c", ProductText(320));
+  fresh.spec.is_fresh = true;
+  const int64_t anew = farm.Submit(fresh);
+  ASSERT_TRUE(farm.WaitFor(anew));
+  EXPECT_FALSE(HasMeasured(farm, anew, BestOf(farm, known))) << "what the database knows does not guide";
 }
 
 TEST(Coordinator, FailsATaskThatNoTemplateFits) {

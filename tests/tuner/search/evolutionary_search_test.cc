@@ -6,6 +6,7 @@
 
 #include "tests/tuner/search/simulated_device.h"
 #include "tests/tuner/space/workloads.h"
+#include "tuner/search/sketch_trials.h"
 
 namespace lathe {
 namespace {
@@ -121,6 +122,68 @@ TEST(EvolutionarySearch, IgnoresResultsThatAreNotOfThisWorkload) {
   search->Observe(
       {Sha256("y"), R"([[["GetBlock",[],["nowhere","main"],["b0"]]],[]])", MeasuredCandidate::Outcome::kTimed, 1});
   EXPECT_EQ(search->Propose(4).size(), 4u);
+}
+
+MeasureCandidate DrawOfLastSketch(const TuneTask& task) {
+  const auto search = MakeRandomSearch(task, 2);
+  for (;;) {
+    MeasureCandidate candidate = search->Propose(1).at(0);
+    if (FindSketch(task.sketches, candidate.trace) + 1 == static_cast<int>(task.sketches.size())) return candidate;
+  }
+}
+
+// A task without the last of its sketches, and the fastest of all candidates, which is of that one.
+struct ForeignBest {
+  TuneTask task = MakeTestTask(kConvBiasAddRelu);
+  const MeasureCandidate best = DrawOfLastSketch(task);
+  ForeignBest() { task.sketches.pop_back(); }
+  // Of 64 proposals, those that are of no sketch of the task.
+  int CountForeign() const {
+    const std::unique_ptr<CostModel> model = MakeDraftModel();
+    const auto search = MakeEvolutionarySearch(task, *model, 4, Small());
+    search->Observe({best.trace_digest, best.trace_json, MeasuredCandidate::Outcome::kTimed, 1});
+    const std::vector<MeasureCandidate> proposed = search->Propose(64);
+    EXPECT_EQ(proposed.size(), 64u);
+    return static_cast<int>(std::count_if(proposed.begin(), proposed.end(), [&](const MeasureCandidate& candidate) {
+      return FindSketch(task.sketches, candidate.trace) < 0;
+    }));
+  }
+};
+
+TEST(EvolutionarySearch, BreedsFromOtherSpacesUnlessTheTaskKeepsToItsSketches) {
+  ForeignBest foreign;
+  EXPECT_GT(foreign.CountForeign(), 0);
+  foreign.task.keeps_to_sketches = true;
+  EXPECT_EQ(foreign.CountForeign(), 0);
+}
+
+// Proposals of each sketch in 6 rounds of 16, ranked by the draft alone; candidates of sketch `failing` fail.
+std::vector<int> CountProposals(const TuneTask& task, int failing) {
+  const std::unique_ptr<CostModel> model = MakeDraftModel();
+  const auto search = MakeEvolutionarySearch(task, *model, 4, Small());
+  SimulatedDevice device({.failing_share = 0});
+  std::vector<int> counts(task.sketches.size());
+  for (int round = 0; round < 6; ++round) {
+    for (const MeasureCandidate& candidate : search->Propose(16)) {
+      const int sketch = FindSketch(task.sketches, candidate.trace);
+      ++counts.at(static_cast<size_t>(sketch));
+      MeasuredCandidate measured = device.Measure(candidate);
+      if (sketch == failing) measured.outcome = MeasuredCandidate::Outcome::kFailed;
+      search->Observe(measured);
+    }
+  }
+  return counts;
+}
+
+TEST(EvolutionarySearch, GivesEachSketchTrialsWhateverTheDraftThinksOfIt) {
+  TuneTask task = MakeTestTask(kConvBiasAddRelu);
+  const std::vector<int> starved = CountProposals(task, -1);
+  const auto last = std::min_element(starved.begin(), starved.end());
+  ASSERT_LT(*last, kTrialsPerSketch) << "else this test shows nothing";
+  task.keeps_to_sketches = true;
+  for (const int count : CountProposals(task, -1)) EXPECT_GE(count, kTrialsPerSketch);
+  const auto failing = static_cast<size_t>(last - starved.begin());
+  EXPECT_GE(CountProposals(task, static_cast<int>(failing))[failing], kTrialsPerSketch + kForgivenFailures);
 }
 
 TEST(EvolutionarySearch, EndsWhereTheSpaceEnds) {
