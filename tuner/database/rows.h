@@ -162,10 +162,16 @@ struct RunResult {
   std::string environment;               // What was in force while it ran, JSON.
   std::string error;                     // The runner's words.
 };
+// Names an attempt by all that its holder was told: what does not match in every part was never asked for.
+struct AttemptFence {
+  int64_t trial_id = 0, attempt = 0;
+  int64_t device_id = 0, epoch = 0;  // 0: a worker holds it.
+};
 enum class Ack : uint8_t {
   kAccepted,   // Committed and counted.
   kDuplicate,  // Had been committed before; nothing changed.
-  kStale,  // Its attempt was superseded: the sender forgets it. If it was a valid result, it is kept as a late record.
+  kStale,  // Not of an attempt that is under way: the sender forgets it. A valid result of an attempt that was is kept
+           // as a late record.
 };
 struct CommitAnswer {
   Ack ack = Ack::kAccepted;
@@ -187,7 +193,7 @@ struct TuningRecord {
   int64_t epoch = 0;
   std::optional<Digest> module_digest;
   TrialState status = TrialState::kOk;
-  bool late = false;
+  bool late = false;        // Of an attempt that had ended: it informs and is never best.
   int64_t final_round = 0;  // 1, 2, ...: of a finalist, measured again; 0: of a search.
   std::optional<Timings> timings;
   std::string environment;

@@ -60,7 +60,8 @@ Status WithdrawFailed(Connection& db, int64_t key_id) {
   if (db.changes() == 0) return OkStatus();
   return db.Run(
       "INSERT INTO best (key_id, record_id, status, median_ns, final_round) SELECT key_id, id, status, "
-      "median_ns, 0 FROM record WHERE key_id = ?1 AND final_round = 0 AND status IN ('OK', 'NOISY') AND "
+      "median_ns, 0 FROM record WHERE key_id = ?1 AND final_round = 0 AND late = 0 AND status IN ('OK', "
+      "'NOISY') AND "
       "trace_id NOT IN " +
           std::string(kFailed) + " ORDER BY status <> 'OK', median_ns, id LIMIT 1",
       key_id);

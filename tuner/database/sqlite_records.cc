@@ -185,7 +185,7 @@ StatusOr<InsertedRecord> InsertRecord(Connection& db, int64_t key_id, const Tuni
              record.timings.has_value() ? record.timings->max_error : std::nullopt, record.final_round));
   if (db.changes() == 0) return InsertedRecord{};
   const int64_t id = db.last_insert_id();
-  if (record.final_round > 0) return InsertedRecord{id, false};
+  if (record.final_round > 0 || record.late) return InsertedRecord{id, false};
   const double median_ns = record.timings.has_value() ? record.timings->median_ns : 0;
   ASSIGN_OR_RETURN(const bool new_best, UpdateBest(db, key_id, id, record.status, median_ns));
   return InsertedRecord{id, new_best};
@@ -253,7 +253,8 @@ StatusOr<std::vector<Digest>> SqliteStore::MeasuredTraces(const TuningKey& key) 
     ASSIGN_OR_RETURN(const std::optional<int64_t> key_id, FindKey(db, key));
     if (!key_id.has_value()) return traces;
     RETURN_IF_ERROR(db.Each(
-        "SELECT digest FROM trace WHERE id IN (SELECT trace_id FROM record WHERE key_id = ?) ORDER BY digest",
+        "SELECT digest FROM trace WHERE id IN (SELECT trace_id FROM record WHERE key_id = ? AND late = 0) ORDER BY "
+        "digest",
         [&](const Row& row) { traces.push_back(row.Sha(0)); }, *key_id));
     return traces;
   });
@@ -263,8 +264,9 @@ StatusOr<int64_t> SqliteStore::CountMeasured(const TuningKey& key) {
   return Read([&](Connection& db) -> StatusOr<int64_t> {
     ASSIGN_OR_RETURN(const std::optional<int64_t> key_id, FindKey(db, key));
     if (!key_id.has_value()) return int64_t{0};
-    ASSIGN_OR_RETURN(const auto count,
-                     db.First<int64_t>("SELECT count(DISTINCT trace_id) FROM record WHERE key_id = ?", *key_id));
+    ASSIGN_OR_RETURN(
+        const auto count,
+        db.First<int64_t>("SELECT count(DISTINCT trace_id) FROM record WHERE key_id = ? AND late = 0", *key_id));
     return count.value_or(0);
   });
 }

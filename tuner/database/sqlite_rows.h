@@ -51,8 +51,8 @@ struct InsertedRecord {
   std::optional<int64_t> id;  // None: that result key exists already.
   bool new_best = false;
 };
-// Adds the record and keeps `best` true. `record.key` is not read: `key_id` says it. A round of finals changes nothing
-// until they are decided.
+// Adds the record and keeps `best` true. `record.key` is not read: `key_id` says it. A late record is never best; a
+// round of finals changes nothing until they are decided.
 StatusOr<InsertedRecord> InsertRecord(sqlite::Connection& db, int64_t key_id, const TuningRecord& record);
 // The best of a key from the rounds of a final: its record's id. Nullopt: nobody won, nothing changed.
 StatusOr<std::optional<int64_t>> SetBestOfFinals(sqlite::Connection& db, int64_t key_id,

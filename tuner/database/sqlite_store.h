@@ -65,7 +65,7 @@ class SqliteStore : public Store {
   StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
                                                     int64_t now) override;
   StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) override;
-  StatusOr<CommitAnswer> FailAttempt(int64_t trial_id, int64_t attempt, InfraFailure failure, std::string_view error,
+  StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error,
                                      int64_t now) override;
   StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker, int64_t now) override;
   StatusOr<TrialRow> GetTrial(int64_t trial_id) override;

@@ -57,11 +57,29 @@ struct Counts {
   int64_t infra_failures, noisy_runs;
 };
 
-// Leaves the holder, if any. A trial that ends lets go of its module; a record is the caller's business. No trial comes
-// to wait for a device with a module that is poison: it ends instead.
-Status MoveTrial(Connection& db, const TrialRow& trial, TrialState to, Counts counts, int64_t not_before,
-                 std::string_view error, int64_t now) {
+enum class AttemptEnd { kReported, kFailed, kReturned };
+
+std::string_view AttemptEndName(AttemptEnd end) {
+  static constexpr std::string_view kNames[] = {"REPORTED", "FAILED", "RETURNED"};
+  return kNames[static_cast<size_t>(end)];
+}
+
+bool IsHeld(TrialState state) {
+  return state == TrialState::kBuilding || state == TrialState::kAssigned || state == TrialState::kRunning;
+}
+
+Status EndAttempt(Connection& db, const TrialRow& trial, AttemptEnd end, int64_t now) {
+  if (!IsHeld(trial.state)) return OkStatus();
+  return db.Run("UPDATE attempt SET state = ?, ended_unix_ns = ? WHERE trial_id = ? AND attempt = ? AND state = 'HELD'",
+                AttemptEndName(end), now, trial.id, trial.attempt);
+}
+
+// Leaves the holder, if any, whose attempt ended so. A trial that ends lets go of its module; a record is the caller's
+// business. No trial comes to wait for a device with a module that is poison: it ends instead.
+Status MoveTrial(Connection& db, const TrialRow& trial, AttemptEnd end, TrialState to, Counts counts,
+                 int64_t not_before, std::string_view error, int64_t now) {
   CHECK(CanMove(trial.state, to)) << TrialStateName(trial.state) << " to " << TrialStateName(to);
+  RETURN_IF_ERROR(EndAttempt(db, trial, end, now));
   RETURN_IF_ERROR(
       db.Run("UPDATE trial SET state = ?, infra_failures = ?, noisy_runs = ?, not_before_unix_ns = ?, error = ?, "
              "worker = NULL, "
@@ -95,7 +113,7 @@ TuningRecord RecordOf(const TrialRow& trial, const Digest& result_key, TrialStat
 }
 
 // Ends a trial in a way that no device measured (build failure, poison): record and move.
-StatusOr<CommitAnswer> EndWithoutDevice(Connection& db, const TrialRow& trial, TrialState status,
+StatusOr<CommitAnswer> EndWithoutDevice(Connection& db, const TrialRow& trial, AttemptEnd end, TrialState status,
                                         std::string_view environment, std::string_view error, int64_t infra_failures,
                                         int64_t now) {
   ASSIGN_OR_RETURN(const TaskKey key, ReadTaskKey(db, trial.task_id));
@@ -104,7 +122,7 @@ StatusOr<CommitAnswer> EndWithoutDevice(Connection& db, const TrialRow& trial, T
   TuningRecord record = RecordOf(trial, result_key, status, error, now);
   record.environment = environment;
   ASSIGN_OR_RETURN(const InsertedRecord inserted, InsertRecord(db, key.key_id, record));
-  RETURN_IF_ERROR(MoveTrial(db, trial, status, {infra_failures, trial.noisy_runs}, 0, error, now));
+  RETURN_IF_ERROR(MoveTrial(db, trial, end, status, {infra_failures, trial.noisy_runs}, 0, error, now));
   return CommitAnswer{Ack::kAccepted, inserted.id, status};
 }
 
@@ -116,7 +134,7 @@ StatusOr<bool> IsPoison(Connection& db, const Digest& module_digest) {
 
 StatusOr<CommitAnswer> EndAsPoison(Connection& db, const TrialRow& trial, int64_t infra_failures, int64_t now) {
   constexpr std::string_view kWords = "two devices were lost while they ran this module; it is not scheduled again";
-  return EndWithoutDevice(db, trial, TrialState::kPoison, "", kWords, infra_failures, now);
+  return EndWithoutDevice(db, trial, AttemptEnd::kFailed, TrialState::kPoison, "", kWords, infra_failures, now);
 }
 
 // The trials with this module that wait already; held ones end with their own attempts.
@@ -160,7 +178,8 @@ StatusOr<CommitAnswer> CommitArtifact(Connection& db, const TrialRow& trial, con
       "(digest) DO UPDATE SET refs = refs + 1, last_used_unix_ns = max(last_used_unix_ns, excluded.last_used_unix_ns)",
       artifact.module_digest, artifact.size_bytes, now));
   RETURN_IF_ERROR(db.Run("UPDATE trial SET module_digest = ? WHERE id = ?", artifact.module_digest, trial.id));
-  RETURN_IF_ERROR(MoveTrial(db, trial, next, {trial.infra_failures, trial.noisy_runs}, 0, "", now));
+  RETURN_IF_ERROR(
+      MoveTrial(db, trial, AttemptEnd::kReported, next, {trial.infra_failures, trial.noisy_runs}, 0, "", now));
   ASSIGN_OR_RETURN(const TrialState state, StateOf(db, trial.id));
   return CommitAnswer{Ack::kAccepted, std::nullopt, state};
 }
@@ -197,6 +216,26 @@ Status CheckMeasureResult(const RunResult& result) {
   return status.WithContext(fmt::format("commit result of trial {}", result.trial_id));
 }
 
+// Was this asked for: that attempt, of that device, under that epoch, of that module?
+StatusOr<bool> WasClaimed(Connection& db, const RunResult& result) {
+  ASSIGN_OR_RETURN(
+      const auto claimed,
+      db.First<int64_t>("SELECT 1 FROM attempt WHERE trial_id = ? AND attempt = ? AND device_id = ? AND "
+                        "epoch = ? AND module_digest = ?",
+                        result.trial_id, result.attempt, result.device_id, result.epoch, result.module_digest));
+  return claimed.has_value();
+}
+
+// Answers a result that nobody asked for. The attempt's own device is told what is wrong with it.
+StatusOr<CommitAnswer> RefuseUnclaimed(const TrialRow& trial, const RunResult& result) {
+  const bool is_holders = IsHeld(trial.state) && trial.attempt == result.attempt &&
+                          trial.device_id == result.device_id && trial.epoch == result.epoch;
+  if (!is_holders) return Stale(trial);
+  return FailedPrecondition(fmt::format(
+      "commit result of trial {}: measured module {}, the trial's is {}; measure that one", trial.id,
+      result.module_digest.ToHex().substr(0, 12), trial.module_digest.value_or(Digest()).ToHex().substr(0, 12)));
+}
+
 StatusOr<CommitAnswer> CommitMeasurement(Connection& db, const RunResult& result, int64_t now) {
   ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, result.trial_id));
   ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, result.device_id));
@@ -206,16 +245,9 @@ StatusOr<CommitAnswer> CommitMeasurement(Connection& db, const RunResult& result
   ASSIGN_OR_RETURN(const std::optional<int64_t> known, FindRecord(db, result_key));
   if (known.has_value()) return CommitAnswer{Ack::kDuplicate, known, trial.state};
 
-  const bool held = trial.state == TrialState::kAssigned || trial.state == TrialState::kRunning;
-  const bool current =
-      held && trial.attempt == result.attempt && trial.device_id == result.device_id && trial.epoch == result.epoch;
-  const bool same_module = trial.module_digest == result.module_digest;
-  if (current && !same_module) {
-    return FailedPrecondition(fmt::format(
-        "commit result of trial {}: measured module {}, the trial's is {}; measure that one", trial.id,
-        result.module_digest.ToHex().substr(0, 12), trial.module_digest.value_or(Digest()).ToHex().substr(0, 12)));
-  }
-  if (!current && !same_module) return Stale(trial);
+  ASSIGN_OR_RETURN(const bool was_claimed, WasClaimed(db, result));
+  if (!was_claimed) return RefuseUnclaimed(trial, result);
+  const bool current = IsHeld(trial.state) && trial.attempt == result.attempt;
 
   TuningRecord record = RecordOf(trial, result_key, result.outcome, result.error, now);
   record.attempt = result.attempt;
@@ -231,8 +263,8 @@ StatusOr<CommitAnswer> CommitMeasurement(Connection& db, const RunResult& result
   if (!current) return answer;
   const int64_t noisy_runs = trial.noisy_runs + (result.outcome == TrialState::kNoisy ? 1 : 0);
   const NextStep next = AfterMeasurement(result.outcome, static_cast<int>(noisy_runs));
-  RETURN_IF_ERROR(MoveTrial(db, trial, next.state, {trial.infra_failures, noisy_runs}, now + next.backoff.count(),
-                            result.error, now));
+  RETURN_IF_ERROR(MoveTrial(db, trial, AttemptEnd::kReported, next.state, {trial.infra_failures, noisy_runs},
+                            now + next.backoff.count(), result.error, now));
   ASSIGN_OR_RETURN(answer.trial_state, StateOf(db, trial.id));
   return answer;
 }
@@ -265,7 +297,8 @@ StatusOr<TrialRow> ReadTrial(Connection& db, int64_t trial_id) {
 
 Status ReturnToQueue(Connection& db, const TrialRow& trial, int64_t now) {
   const TrialState queue = trial.state == TrialState::kBuilding ? TrialState::kBuildQueued : TrialState::kMeasureQueued;
-  return MoveTrial(db, trial, queue, {trial.infra_failures, trial.noisy_runs}, 0, trial.error, now);
+  return MoveTrial(db, trial, AttemptEnd::kReturned, queue, {trial.infra_failures, trial.noisy_runs}, 0, trial.error,
+                   now);
 }
 
 Status EndIfPoison(Connection& db, int64_t trial_id, int64_t now) {
@@ -276,7 +309,8 @@ Status EndIfPoison(Connection& db, int64_t trial_id, int64_t now) {
 }
 
 Status CancelTrial(Connection& db, const TrialRow& trial, int64_t now) {
-  return MoveTrial(db, trial, TrialState::kCancelled, {trial.infra_failures, trial.noisy_runs}, 0, "", now);
+  return MoveTrial(db, trial, AttemptEnd::kReturned, TrialState::kCancelled, {trial.infra_failures, trial.noisy_runs},
+                   0, "", now);
 }
 
 StatusOr<TrialState> CountInfraFailure(Connection& db, const TrialRow& trial, InfraFailure failure,
@@ -293,8 +327,8 @@ StatusOr<TrialState> CountInfraFailure(Connection& db, const TrialRow& trial, In
     }
   }
   const NextStep next = AfterInfraFailure(trial.state, failure, static_cast<int>(failures));
-  RETURN_IF_ERROR(
-      MoveTrial(db, trial, next.state, {failures, trial.noisy_runs}, now + next.backoff.count(), words, now));
+  RETURN_IF_ERROR(MoveTrial(db, trial, AttemptEnd::kFailed, next.state, {failures, trial.noisy_runs},
+                            now + next.backoff.count(), words, now));
   return StateOf(db, trial.id);
 }
 
@@ -366,6 +400,10 @@ StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForBuild(std::string_view wo
         db.Run("UPDATE trial SET state = 'BUILDING', attempt = attempt + 1, worker = ?, slot = ?, updated_unix_ns = ? "
                "WHERE id = ?",
                worker, slot, now, *id));
+    RETURN_IF_ERROR(
+        db.Run("INSERT INTO attempt (trial_id, attempt, worker, state, claimed_unix_ns) SELECT id, attempt, worker, "
+               "'HELD', ?2 FROM trial WHERE id = ?1",
+               *id, now));
     ASSIGN_OR_RETURN(TrialRow trial, ReadTrial(db, *id));
     return std::optional(std::move(trial));
   });
@@ -380,7 +418,8 @@ StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildReport& result, Trial
     if (const auto* artifact = std::get_if<BuiltArtifact>(&result.outcome))
       return CommitArtifact(db, trial, *artifact, after_success, now);
     const auto& failure = std::get<BuildFailure>(result.outcome);
-    return EndWithoutDevice(db, trial, failure.outcome, result.environment, failure.error, trial.infra_failures, now);
+    return EndWithoutDevice(db, trial, AttemptEnd::kReported, failure.outcome, result.environment, failure.error,
+                            trial.infra_failures, now);
   };
   // An artifact can be built again; a failure is a record.
   return std::holds_alternative<BuiltArtifact>(result.outcome) ? WriteSoft(commit) : Write(commit);
@@ -402,6 +441,10 @@ StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForMeasure(int64_t device_id
         db.Run("UPDATE trial SET state = 'ASSIGNED', attempt = attempt + 1, device_id = ?, epoch = ?, updated_unix_ns "
                "= ? WHERE id = ?",
                device_id, epoch, now, *id));
+    RETURN_IF_ERROR(
+        db.Run("INSERT INTO attempt (trial_id, attempt, device_id, epoch, module_digest, state, claimed_unix_ns) "
+               "SELECT id, attempt, device_id, epoch, module_digest, 'HELD', ?2 FROM trial WHERE id = ?1",
+               *id, now));
     ASSIGN_OR_RETURN(TrialRow trial, ReadTrial(db, *id));
     return std::optional(std::move(trial));
   });
@@ -412,13 +455,13 @@ StatusOr<CommitAnswer> SqliteStore::CommitResult(const RunResult& result, int64_
   return Write([&](Connection& db) { return CommitMeasurement(db, result, now); });
 }
 
-StatusOr<CommitAnswer> SqliteStore::FailAttempt(int64_t trial_id, int64_t attempt, InfraFailure failure,
-                                                std::string_view error, int64_t now) {
+StatusOr<CommitAnswer> SqliteStore::FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error,
+                                                int64_t now) {
   return Write([&](Connection& db) -> StatusOr<CommitAnswer> {
-    ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
-    const bool held = trial.state == TrialState::kBuilding || trial.state == TrialState::kAssigned ||
-                      trial.state == TrialState::kRunning;
-    if (!held || trial.attempt != attempt) return Stale(trial);
+    ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, fence.trial_id));
+    const bool is_holders = IsHeld(trial.state) && trial.attempt == fence.attempt &&
+                            trial.device_id.value_or(0) == fence.device_id && trial.epoch.value_or(0) == fence.epoch;
+    if (!is_holders) return Stale(trial);
     ASSIGN_OR_RETURN(const TrialState next, CountInfraFailure(db, trial, failure, error, now));
     return CommitAnswer{Ack::kAccepted, std::nullopt, next};
   });

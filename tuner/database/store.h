@@ -76,11 +76,13 @@ class Store {
   // lease (device, epoch) is in force.
   virtual StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
                                                             int64_t now) = 0;
+  // Counts if (attempt, device, epoch, module) is the attempt under way; kept as a late record if it was one; else
+  // nothing.
   virtual StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) = 0;
   // The attempt ended without telling anything about the candidate: back to its queue, up to three times. kDeviceLost
   // blames the module if it was RUNNING, as LoseDevice does.
-  virtual StatusOr<CommitAnswer> FailAttempt(int64_t trial_id, int64_t attempt, InfraFailure failure,
-                                             std::string_view error, int64_t now) = 0;
+  virtual StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error,
+                                             int64_t now) = 0;
   // Every trial that this worker is building counts one infrastructure failure; returns their ids.
   virtual StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker, int64_t now) = 0;
   virtual StatusOr<TrialRow> GetTrial(int64_t trial_id) = 0;
@@ -118,7 +120,7 @@ class Store {
   // Everything known under a key, best first: OK, NOISY, CENSORED by median, then failures. At most `limit`; without
   // samples.
   virtual StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, int limit) = 0;
-  // Traces that have a record under the key, whichever job made it: what a budget need not pay again.
+  // Traces that have a record under the key that was in time, whichever job made it: what a budget need not pay again.
   virtual StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) = 0;
   virtual StatusOr<int64_t> CountMeasured(const TuningKey& key) = 0;
   virtual StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) = 0;  // With samples, in order of commit.

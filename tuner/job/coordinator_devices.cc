@@ -76,7 +76,8 @@ void Coordinator::Impl::OnDeviceUp(const v1::Hello& hello) {
 void Coordinator::Impl::GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current,
                                            const std::set<std::string>& spooled) {
   const auto held = desk_.HeldBy(device);
-  if (!held) return;
+  const StatusOr<int64_t> device_id = leases_.IdOf(device);
+  if (!held || !device_id.ok()) return;
   for (const int64_t id : held->trials) {
     const Job* job = JobOfTrial(id);
     const auto spec = devices_[device].specs.find(id);
@@ -87,7 +88,7 @@ void Coordinator::Impl::GiveUpWhatItDiedOf(const std::string& device, const v1::
         current.trials().begin(), current.trials().end(),
         [&](const v1::Current::Trial& trial) { return trial.trial_id() == id && trial.attempt() == attempt; });
     if (is_there || spooled.contains(std::string(ResultKey(spec->second, device).raw()))) continue;
-    const auto failed = store_->FailAttempt(id, attempt, InfraFailure::kDeviceLost,
+    const auto failed = store_->FailAttempt({id, attempt, *device_id, held->epoch}, InfraFailure::kDeviceLost,
                                             fmt::format("device {} ended while it ran", device), UnixNow());
     if (!Check(failed.status(), "give up a trial")) continue;
     desk_.Settled(device, id);
@@ -251,8 +252,8 @@ bool Coordinator::Impl::GiveTrial(const std::string& device, const TrialRow& tri
   const bool is_prepared = open.is_final || prepared;
   if (!is_prepared || !size.ok()) {
     const InfraFailure failure = is_prepared ? InfraFailure::kArtifactLost : InfraFailure::kOther;
-    Check(store_->FailAttempt(trial.id, trial.attempt, failure, "its module is not in the blob store", UnixNow())
-              .status(),
+    const AttemptFence fence{trial.id, trial.attempt, trial.device_id.value_or(0), trial.epoch.value_or(0)};
+    Check(store_->FailAttempt(fence, failure, "its module is not in the blob store", UnixNow()).status(),
           "give up a trial");
     RefreshTrial(trial.id);
     return false;
@@ -365,6 +366,10 @@ void Coordinator::Impl::RunCommits() {
   }
 }
 
+AttemptFence Coordinator::Impl::FenceOf(const Commit& commit) {
+  return {commit.result.trial_id(), commit.result.attempt(), commit.device_id, commit.result.epoch()};
+}
+
 v1::AckVerdict Coordinator::Impl::CommitOne(const Commit& commit) {
   const v1::MeasureResult& result = commit.result;
   const std::optional<RunResult> row = ToRunResult(result, commit.device_id);
@@ -373,15 +378,14 @@ v1::AckVerdict Coordinator::Impl::CommitOne(const Commit& commit) {
     if (row) {
       answer = store_->CommitResult(*row, UnixNow());
     } else if (result.status() != v1::MEASURE_STATUS_CANCELLED) {
-      answer =
-          store_->FailAttempt(result.trial_id(), result.attempt(), InfraFailure::kOther, result.message(), UnixNow());
+      answer = store_->FailAttempt(FenceOf(commit), InfraFailure::kOther, result.message(), UnixNow());
     }
     if (!answer.ok() && IsWorthRetrying(answer.status().code()) && !is_stopping_) {
       loop_.Post([this, status = answer.status()] { Check(status, "commit a result"); });
       std::this_thread::sleep_for(kRetryCommitAfter);
       continue;
     }
-    loop_.Post([this, result, answer] { OnCommitted(result, answer); });
+    loop_.Post([this, commit, answer] { OnCommitted(commit, answer); });
     if (answer.ok()) return VerdictOf(answer->ack);
     return IsWorthRetrying(answer.status().code()) ? v1::ACK_VERDICT_UNSPECIFIED : v1::ACK_VERDICT_STALE;
   }
@@ -401,7 +405,8 @@ void Coordinator::Impl::NoteHealth(const v1::MeasureResult& result) {
   }
 }
 
-void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer) {
+void Coordinator::Impl::OnCommitted(const Commit& commit, const StatusOr<CommitAnswer>& answer) {
+  const v1::MeasureResult& result = commit.result;
   NoteHealth(result);
   const auto held = desk_.HeldBy(result.device());
   if (answer.ok()) troubles_.Succeeded("commit a result");
@@ -411,10 +416,7 @@ void Coordinator::Impl::OnCommitted(const v1::MeasureResult& result, const Statu
     if (answer.status().code() == StatusCode::kNotFound) return;  // A trial of another database.
     Check(answer.status(), "commit a result");
     if (job != nullptr) {
-      Check(store_
-                ->FailAttempt(result.trial_id(), result.attempt(), InfraFailure::kOther, answer.status().message(),
-                              UnixNow())
-                .status(),
+      Check(store_->FailAttempt(FenceOf(commit), InfraFailure::kOther, answer.status().message(), UnixNow()).status(),
             "give up a trial");
       RefreshTrial(result.trial_id());
     }

@@ -209,7 +209,8 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void TakeProgress(const std::string& device, const v1::Current& current);
   void RunCommits();  // On a committing thread.
   v1::AckVerdict CommitOne(const Commit& commit);
-  void OnCommitted(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer);
+  static AttemptFence FenceOf(const Commit& commit);
+  void OnCommitted(const Commit& commit, const StatusOr<CommitAnswer>& answer);
   void NoteHealth(const v1::MeasureResult& result);
   void CountDevices();
   void TakeLeasesBack(Job& job);

@@ -63,7 +63,7 @@ void Coordinator::Impl::Hear(const v1::SynchronizeRequest& request, Answer answe
   }
   for (const v1::BuildState& state : heard.finished) TakeBuild(worker, state);
   for (const v1::BuildTask& task : heard.undeliverable) {
-    const auto failed = store_->FailAttempt(task.trial_id(), task.attempt(), InfraFailure::kWorkerLost,
+    const auto failed = store_->FailAttempt({task.trial_id(), task.attempt()}, InfraFailure::kWorkerLost,
                                             fmt::format("worker {} never took it", worker), UnixNow());
     if (!Check(failed.status(), "give up a build")) continue;
     workers_.Done(worker, task.trial_id(), task.attempt());
@@ -104,11 +104,11 @@ void Coordinator::Impl::TakeBuild(const std::string& worker, const v1::BuildStat
       report.outcome = BuiltArtifact{*digest, state.artifact().size()};
       answer = store_->CommitBuild(report, TrialState::kMeasureQueued, UnixNow());
     } else {
-      answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kArtifactLost,
+      answer = store_->FailAttempt({report.trial_id, report.attempt}, InfraFailure::kArtifactLost,
                                    "the worker did not store it", UnixNow());
     }
   } else if (!is_worker_well) {
-    answer = store_->FailAttempt(report.trial_id, report.attempt, InfraFailure::kOther, state.failure().message(),
+    answer = store_->FailAttempt({report.trial_id, report.attempt}, InfraFailure::kOther, state.failure().message(),
                                  UnixNow());
   } else {
     const bool is_timeout = state.failure().error_class() == v1::BUILD_ERROR_CLASS_TIMEOUT;

@@ -291,6 +291,7 @@ class JobSearch::Impl {
       }
       if (record.final_round == 0) ++task.num_results;
       task.strategy->Observe(ToMeasured(record));
+      if (record.late) continue;  // It informs; what it says is measured again before anything is compared with it.
       const bool is_timed = IsTimed(record.status);
       if (is_timed && (prepared.best_ns == 0 || record.timings->median_ns < prepared.best_ns))
         prepared.best_ns = record.timings->median_ns;

@@ -115,30 +115,56 @@ TEST_F(FencingTest, RefusesTheCurrentAttemptsResultForAnotherModule) {
   EXPECT_THAT(answer.status().message(), HasSubstr("measure that one"));
 }
 
-// An attempt is claimed once, so an honest device cannot say this; whatever says it does not end the trial.
-TEST_F(FencingTest, TheCurrentAttemptUnderAnotherEpochOrOfAnotherDeviceIsLate) {
+// An attempt is claimed once, so an honest device cannot say this; whatever says it changes nothing and leaves nothing.
+TEST_F(FencingTest, ForgetsAResultThatNobodyAskedFor) {
   scene_.Lease();
   const TrialRow claim = scene_.Run(scene_.Build(1));
   const RunResult result = scene_.ResultOf(claim, 1000);
-  RunResult other_epoch = result, other_device = result;
+  RunResult other_epoch = result, other_device = result, build = result, to_come = result;
   ++other_epoch.epoch;
   other_device.device_id = store_.RegisterDevice({"rpi4-02", "rpi4", "{}", 0}, kNow)->id;
-  for (const RunResult& other : {other_epoch, other_device}) {
+  --build.attempt;  // It was a worker's.
+  ++to_come.attempt;
+  for (const RunResult& other : {other_epoch, other_device, build, to_come}) {
     const auto answer = store_.CommitResult(other, kNow);
     ASSERT_TRUE(answer.ok()) << answer.status().ToString();
     EXPECT_EQ(answer->ack, Ack::kStale);
+    EXPECT_EQ(answer->record_id, std::nullopt);
     EXPECT_EQ(scene_.StateOf(claim.id), S::kRunning);
   }
+  EXPECT_EQ(store_.Stats()->records, 0);
   EXPECT_EQ(store_.CommitResult(result, kNow)->ack, Ack::kAccepted);
   EXPECT_EQ(scene_.Counts().trials_done, 1);
 }
 
-TEST_F(FencingTest, ALateOkResultMayStillBeTheBest) {
+TEST_F(FencingTest, ALateResultInformsAndIsNeverBestWithoutANewMeasurement) {
   scene_.Measure(1, 1000);
   const TrialRow claim = scene_.Run(scene_.Build(2));
   ASSERT_TRUE(store_.EndLease(scene_.device_id, scene_.epoch, LeaseState::kReleased, kNow).ok());
-  EXPECT_TRUE(store_.CommitResult(scene_.ResultOf(claim, 10), kNow)->new_best);
-  EXPECT_TRUE((*store_.QueryBest(std::vector{MakeKey()}))[0].record->late);
+  EXPECT_FALSE(store_.CommitResult(scene_.ResultOf(claim, 10), kNow)->new_best);
+  const auto best = [&] { return *(*store_.QueryBest(std::vector{MakeKey()}))[0].record; };
+  EXPECT_EQ(best().timings->median_ns, 1000);
+  EXPECT_EQ(store_.History(MakeKey(), 1)->front().timings->median_ns, 10) << "a search may learn from it";
+  scene_.Lease();
+  EXPECT_TRUE(store_.CommitResult(scene_.ResultOf(scene_.Run(claim.id), 20), kNow)->new_best);
+  EXPECT_EQ(best().timings->median_ns, 20);
+  EXPECT_FALSE(best().late);
+}
+
+TEST_F(FencingTest, ALateResultOfATrialThatTheFarmFailedSpendsNoBudgetASecondTime) {
+  const int64_t id = scene_.Build(1);
+  std::optional<RunResult> first;
+  for (int failures = 0; failures < 4; ++failures, scene_.now += 20 * kSecond) {
+    scene_.Lease(1000 * kSecond);
+    const TrialRow claim = scene_.Run(id);
+    if (!first) first = scene_.ResultOf(claim, 10);
+    EXPECT_TRUE(store_.EndLease(scene_.device_id, scene_.epoch, LeaseState::kExpired, scene_.now).ok());
+  }
+  EXPECT_EQ(scene_.StateOf(id), S::kInfraFailed);
+  EXPECT_EQ(scene_.Counts().trials_done, 1);
+  EXPECT_TRUE(store_.CommitResult(*first, scene_.now)->record_id.has_value());
+  EXPECT_EQ(*store_.CountMeasured(MakeKey()), 0) << "INFRA_FAILED has paid for it";
+  EXPECT_THAT(*store_.MeasuredTraces(MakeKey()), testing::IsEmpty());
 }
 
 TEST_F(FencingTest, ForgetsABuildWhoseAttemptWasSuperseded) {
@@ -161,12 +187,19 @@ TEST_F(FencingTest, ForgetsABuildWhoseAttemptWasSuperseded) {
 TEST_F(FencingTest, FencesFailuresAndProgressToo) {
   scene_.Lease();
   const TrialRow claim = scene_.Claim(scene_.Build(1));
+  const AttemptFence fence{claim.id, claim.attempt, *claim.device_id, *claim.epoch};
+  AttemptFence former = fence, of_a_worker = fence, other_device = fence, other_epoch = fence;
+  --former.attempt;
+  of_a_worker.device_id = of_a_worker.epoch = 0;
+  ++other_device.device_id;
+  ++other_epoch.epoch;
   EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt - 1, S::kRunning, kNow));
-  EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt - 1, InfraFailure::kOther, "", kNow)->ack, Ack::kStale);
+  for (const AttemptFence& other : {of_a_worker, other_device, other_epoch})
+    EXPECT_EQ(store_.FailAttempt(other, InfraFailure::kOther, "", kNow)->ack, Ack::kStale);
+  EXPECT_EQ(store_.FailAttempt(former, InfraFailure::kOther, "", kNow)->ack, Ack::kStale);
   EXPECT_EQ(scene_.StateOf(claim.id), S::kAssigned);
-  EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt, InfraFailure::kArtifactLost, "", kNow)->trial_state,
-            S::kBuildQueued);
-  EXPECT_EQ(store_.FailAttempt(claim.id, claim.attempt, InfraFailure::kArtifactLost, "", kNow)->ack, Ack::kStale);
+  EXPECT_EQ(store_.FailAttempt(fence, InfraFailure::kArtifactLost, "", kNow)->trial_state, S::kBuildQueued);
+  EXPECT_EQ(store_.FailAttempt(fence, InfraFailure::kArtifactLost, "", kNow)->ack, Ack::kStale);
   EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt, S::kRunning, kNow));
 }
 

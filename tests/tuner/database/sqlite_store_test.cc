@@ -101,10 +101,29 @@ TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   Open().reset();
   Script("PRAGMA user_version = 7");
   const std::string expected =
-      fmt::format("open {}: schema version 7, this build reads up to 5; upgrade or choose another file", path_);
+      fmt::format("open {}: schema version 7, this build reads up to 6; upgrade or choose another file", path_);
   EXPECT_EQ(OpenError().message(), expected);
   EXPECT_EQ(OpenError().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).status().message(), expected);
+}
+
+TEST_F(SqliteStoreTest, TakesOverWhatIsUnderWayInAnOlderFileAndPutsALateBestAside) {
+  auto store = Open();
+  Scene scene(*store);
+  scene.Measure(1, 1000);
+  const TrialRow former = scene.Run(scene.Build(2));
+  ASSERT_TRUE(store->EndLease(scene.device_id, scene.epoch, LeaseState::kReleased, kNow).ok());
+  const int64_t late = *store->CommitResult(scene.ResultOf(former, 10), kNow)->record_id;
+  scene.Lease();
+  const RunResult under_way = scene.ResultOf(scene.Run(former.id), 2000);
+  store.reset();
+  Script(
+      fmt::format("UPDATE best SET record_id = {}, median_ns = 10; DROP TABLE attempt; DELETE FROM migration WHERE "
+                  "version = 6; PRAGMA user_version = 5",
+                  late));
+  store = Open();
+  EXPECT_EQ((*store->QueryBest(std::vector{MakeKey()}))[0].record->timings->median_ns, 1000);
+  EXPECT_EQ(store->CommitResult(under_way, kNow)->ack, Ack::kAccepted);
 }
 
 TEST_F(SqliteStoreTest, RefusesTheDatabaseOfAnotherProgram) {

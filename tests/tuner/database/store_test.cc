@@ -213,7 +213,7 @@ TEST_P(StoreTest, TriesAgainAfterAPauseAndGivesUpAfterThreeRetries) {
   const int64_t id = scene.Propose(1);
   for (const int64_t pause : {1, 4, 16}) {
     const TrialRow claim = **store_.ClaimForBuild("w", 0, {}, scene.now);
-    EXPECT_EQ(store_.FailAttempt(id, claim.attempt, InfraFailure::kOther, "connection lost", scene.now)->trial_state,
+    EXPECT_EQ(store_.FailAttempt({id, claim.attempt}, InfraFailure::kOther, "connection lost", scene.now)->trial_state,
               S::kBuildQueued);
     EXPECT_EQ(*store_.ClaimForBuild("w", 0, {}, scene.now + pause * kSecond - 1), std::nullopt);
     scene.now += pause * kSecond;
