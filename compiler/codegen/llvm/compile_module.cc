@@ -90,8 +90,8 @@ StatusOr<std::string> SupportObject(const std::vector<std::string>& names, const
   return std::move(code.bytes);
 }
 
-// Where the scheduler makes register tiles spill, without it. Some two candidates of a hundred come here, so they are
-// emitted again rather than all others copied before.
+// Where LLVM's moving of instructions makes register tiles spill, as written. Some candidates of a hundred come here,
+// so they are emitted again rather than all others copied before.
 StatusOr<MachineCode> Generate(std::span<const PrimFunc> kernels, const Target& target, llvm::CodeGenFileType type,
                                Compilation& compilation) {
   ASSIGN_OR_RETURN(MachineCode code, GenerateMachineCode(*compilation.module, *compilation.machine, type));

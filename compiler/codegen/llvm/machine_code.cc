@@ -141,7 +141,10 @@ StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMach
     auto* machine_modules = new llvm::MachineModuleInfoWrapperPass(&target_machine);  // The pass manager owns passes.
     llvm::TargetPassConfig* config = target_machine.createPassConfig(passes);
     config->setDisableVerify(true);
-    if (order == InstructionOrder::kAsWritten) config->disablePass(&llvm::MachineSchedulerID);
+    if (order == InstructionOrder::kAsWritten) {
+      config->disablePass(&llvm::MachineSchedulerID);
+      config->disablePass(&llvm::MachineSinkingID);
+    }
     passes.add(config);
     passes.add(machine_modules);
     if (config->addISelPasses()) return InternalError("codegen: LLVM cannot select instructions for this target");

@@ -29,7 +29,8 @@ struct MachineCode {
   std::vector<std::string> undefined_symbols;  // Of objects: what the linker would look for.
 };
 // kScheduled: LLVM's scheduler moves loads ahead of what waits for them, and may take more registers than there are.
-// kAsWritten: in the order of the IR, where the selection of instructions allows it.
+// kAsWritten: in the order of the IR and in its blocks, where the selection of instructions allows it. LLVM's sinking
+// of instructions moves products behind branches, and then all of their factors live at once.
 enum class InstructionOrder : uint8_t { kScheduled, kAsWritten };
 // Changes the module.
 StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMachine& machine,

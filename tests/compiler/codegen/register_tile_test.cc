@@ -142,5 +142,32 @@ def main(X: T.Buffer((40, 64), "float32"), W: T.Buffer((64, 32), "float32"), Y: 
   EXPECT_THAT(*PrintCode({&func, 1}, Avx512(), CodeText::kAssembly), HasSubstr("cmov"));
 }
 
+// Each value at the border of the image is a branch of its own. LLVM sinks the products before a branch behind it, and
+// then all of their factors live at once.
+TEST(RegisterTileTest, StaysInRegistersBetweenBranches) {
+  const PrimFunc scheduled = *ParsePrimFunc(R"(
+@T.prim_func
+def main(X: T.Buffer((16, 14, 14), "float32"), W: T.Buffer((16, 3, 3, 32), "float32"), Y: T.Buffer((32, 14, 14), "float32")):
+    for p in T.parallel(98):
+        with T.decl_buffer((2, 32), "float32", scope="register") as acc:
+            for x in T.unroll(2):
+              for o in T.unroll(2):
+                for lane in T.vectorized(16):
+                    acc[x, o * 16 + lane] = T.float32(0)
+            for c, i, j in T.grid(8, 3, 3):
+                for c_1 in T.unroll(2):
+                    for x in T.unroll(2):
+                        for o in T.unroll(2):
+                            for lane in T.vectorized(16):
+                                acc[x, o * 16 + lane] = acc[x, o * 16 + lane] + T.if_then_else(1 <= p // 7 + i and p // 7 + i < 15 and 1 <= p % 7 * 2 + x + j and p % 7 * 2 + x + j < 15, X[c * 2 + c_1, p // 7 + i - 1, p % 7 * 2 + x + j - 1], T.float32(0)) * W[c * 2 + c_1, i, j, o * 16 + lane]
+            for x in T.unroll(2):
+                for o in T.unroll(2):
+                    for lane in T.vectorized(16):
+                        Y[o * 16 + lane, p // 7, p % 7 * 2 + x] = acc[x, o * 16 + lane]
+)",
+                                            "workload.py");
+  EXPECT_EQ(Compile(*Lower(scheduled), Avx512()), "ok");
+}
+
 }  // namespace
 }  // namespace lathe
