@@ -138,7 +138,7 @@ class Partitioner : public StmtExprMutator {
       return StmtExprMutator::VisitFor(self, loop);
     const std::optional<Split> split = FindSplit(loop, *min, *extent);
     if (!split) return StmtExprMutator::VisitFor(self, loop);
-    if (loop.kind == ForKind::kParallel) return SplitInside(loop, *min, split->at);
+    if (loop.kind == ForKind::kParallel) return SplitInside(loop, *min, *extent, split->at);
     return split->of_value ? SplitBorder(loop, *min, *extent, *split) : SplitInTwo(loop, *min, *extent, split->at);
   }
 
@@ -163,21 +163,37 @@ class Partitioner : public StmtExprMutator {
     first = VisitStmt(first);
     return MakeSeq({first, VisitStmt(second)});
   }
-  // The main part may have further guards; the tail keeps all of its own, so that code grows by one copy for each
-  // guard.
+  // Both parts may have further guards: rows that a tile does not divide, in columns that none divides. The tail keeps
+  // its own where that is much code.
   Stmt SplitInTwo(const For& loop, int64_t min, int64_t extent, int64_t split) {
     const Stmt main = Part(loop, min, split), tail = Clone(Part(loop, min + split, extent - split));
-    return MakeSeq({VisitStmt(GuardDropper(analyzer_)(main)), tail});
+    return MakeSeq({VisitStmt(GuardDropper(analyzer_)(main)), VisitTail(tail)});
   }
   // A parallel loop stays one loop, for balance, and chooses in each iteration.
-  Stmt SplitInside(const For& loop, int64_t min, int64_t split) {
-    Analyzer facts = Analyzer::Under(analyzer_);
-    facts.Bind(loop.loop_var, Range{loop.min, IntConst(loop.loop_var.dtype(), split)});
+  Stmt SplitInside(const For& loop, int64_t min, int64_t extent, int64_t split) {
+    const DataType type = loop.loop_var.dtype();
+    const auto bind = [&](int64_t begin, int64_t size) {
+      analyzer_.Bind(loop.loop_var, Range{IntConst(type, begin), IntConst(type, size)});
+    };
+    const auto main = [&] {
+      const FactScope inside(analyzer_);
+      bind(min, split);
+      return VisitStmt(GuardDropper(analyzer_)(loop.body));
+    };
+    const auto tail = [&] {
+      const FactScope inside(analyzer_);
+      bind(min + split, extent - split);
+      return VisitTail(Clone(loop.body));
+    };
     For copy = loop;
-    const Stmt tail = Clone(loop.body);
-    copy.body = IfThenElse{Less(loop.loop_var, IntConst(loop.loop_var.dtype(), min + split)),
-                           VisitStmt(GuardDropper(facts)(loop.body)), tail};
+    copy.body = IfThenElse{Less(loop.loop_var, IntConst(type, min + split)), main(), tail()};
     return copy;
+  }
+  Stmt VisitTail(const Stmt& tail) {
+    const int64_t stores = CountStores(tail);
+    if (added_stores_ + stores > kMostStores) return tail;
+    added_stores_ += stores;
+    return VisitStmt(tail);
   }
   static Stmt Part(const For& loop, int64_t min, int64_t extent) {
     const Var var(loop.loop_var.name(), loop.loop_var.dtype());

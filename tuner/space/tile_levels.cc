@@ -1,6 +1,7 @@
 #include "tuner/space/tile_levels.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
@@ -41,6 +42,47 @@ StatusOr<BlockRV> BlockNamed(Schedule& schedule, const std::string& name) {
   return GetBlock(schedule, name, schedule.func().name);
 }
 
+namespace {
+
+// Rows of a tile of an axis that no size divides (197 rows, prime): fewer than the first reuse too little of what is
+// loaded.
+constexpr int64_t kRaggedTiles[] = {4, 6, 8, 12, 14};
+
+// Whether no size that a tile may have divides the extent.
+bool IsRagged(int64_t extent, int64_t most) {
+  for (int64_t size = kRaggedTiles[0]; size <= most; ++size)
+    if (extent % size == 0) return false;
+  return extent > most;
+}
+
+StatusOr<std::vector<LoopRV>> SplitPerfectly(Schedule& schedule, LoopRV loop, int levels, int most) {
+  ASSIGN_OR_RETURN(const std::vector<VarRV> sizes, SamplePerfectTile(schedule, loop, levels, most));
+  return SplitBy(schedule, loop, sizes);
+}
+
+// The innermost of the levels by one of kRaggedTiles; its last tile is smaller, and loop_partition makes code of its
+// own for it.
+StatusOr<std::vector<LoopRV>> SplitRaggedly(Schedule& schedule, LoopRV loop, int levels, int most) {
+  std::vector<int64_t> fitting;
+  std::copy_if(std::begin(kRaggedTiles), std::end(kRaggedTiles), std::back_inserter(fitting),
+               [&](int64_t size) { return size <= most; });
+  const std::vector<double> evenly(fitting.size(), 1.0 / static_cast<double>(fitting.size()));
+  ASSIGN_OR_RETURN(const VarRV size, SampleCategorical(schedule, fitting, evenly));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> tiles, SplitInner(schedule, loop, ExprRV(size)));
+  ASSIGN_OR_RETURN(std::vector<LoopRV> all, SplitPerfectly(schedule, tiles[0], levels - 1, -1));
+  all.push_back(tiles[1]);
+  return all;
+}
+
+StatusOr<std::vector<LoopRV>> SplitRows(Schedule& schedule, LoopRV loop, int levels, int most) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));
+  const int64_t* extent = AsIntConst(schedule.LoopOf(row).extent);
+  const bool is_ragged = levels > 1 && extent != nullptr && most >= kRaggedTiles[0] && IsRagged(*extent, most);
+  return is_ragged ? SplitRaggedly(schedule, loop, levels, most) : SplitPerfectly(schedule, loop, levels, most);
+}
+
+}  // namespace
+
 StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileShape& shape) {
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
@@ -63,9 +105,11 @@ StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileSh
       loop = steps[0];
       nest.parts = steps[1];
     }
-    ASSIGN_OR_RETURN(const std::vector<VarRV> sizes,
-                     SamplePerfectTile(schedule, loop, parts, kind == 'R' ? shape.most_reduce : shape.most_spatial));
-    ASSIGN_OR_RETURN(const std::vector<LoopRV> tiles, SplitBy(schedule, loop, sizes));
+    const bool is_of_rows = kind == 'S' && !(shape.lanes && shape.lanes->iter == i);
+    ASSIGN_OR_RETURN(const std::vector<LoopRV> tiles,
+                     is_of_rows
+                         ? SplitRows(schedule, loop, parts, shape.most_spatial)
+                         : SplitPerfectly(schedule, loop, parts, kind == 'R' ? shape.most_reduce : shape.most_spatial));
     for (size_t level = 0, part = 0; level < shape.levels.size(); ++level)
       if (shape.levels[level] == kind) nest.levels[level].push_back(tiles[part++]);
   }

@@ -30,8 +30,9 @@ struct TiledNest {
   std::optional<LoopRV> lanes, parts;
 };
 
-// Splits each loop around `block` into sampled factors, one for each level of its kind, and orders them by levels. In
-// the innermost level the axis of the lanes comes last: a broadcast meets each vector in turn and is dead.
+// Splits each loop around `block` into sampled factors, one for each level of its kind, and orders them by levels. Of
+// rows that no tile of 4 to `most_spatial` divides the innermost factor does not divide them: the last tile is smaller.
+// In the innermost level the axis of the lanes comes last: a broadcast meets each vector in turn and is dead.
 StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileShape& shape);
 
 // Lets reduction `block` work on accumulators in `scope`. The block that writes them back: its one element-wise

@@ -198,6 +198,32 @@ TEST(Tiles, MayReadACopyWhoseLanesAreNeighbours) {
   EXPECT_GT(checked, 0);
 }
 
+// 19 rows, which no tile of 4 to 16 divides, by columns that no vector does.
+TEST(Tiles, MayEndBeforeTheLastOfTheirRows) {
+  const TuneTask task = TaskOf(R"(
+@T.prim_func
+def main(A: T.Buffer((19, 24), "float32"), B: T.Buffer((24, 40), "float32"), Y: T.Buffer((19, 40), "float32")):
+    for i, j, k in T.grid(19, 40, 24):
+        with T.block("matmul"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                Y[vi, vj] = T.float32(0)
+            Y[vi, vj] = Y[vi, vj] + A[vi, vk] * B[vk, vj]
+)");
+  int with_rows = 0;
+  const int runs = PropertyRuns(60, 12);
+  for (int seed = 0; seed < runs; ++seed) {
+    for (const Sketch& sketch : task.sketches) {
+      const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, sketch.trace, seed);
+      if (!candidate.ok()) continue;
+      ExpectSameBits(task.func, candidate->func);
+      with_rows += Print(candidate->func).find("T.where(") != std::string::npos;
+    }
+  }
+  EXPECT_GT(with_rows, 0);
+  EXPECT_THAT(task.sketches.at(0).trace.ToPython(), HasSubstr("sample_categorical(candidates=[4, 6, 8, 12, 14]"));
+}
+
 // The border of an image may be a guard where it is read, unless the guard asks the lanes.
 TEST(Tiles, MayReadImagesWithoutACopyThatHasBorders) {
   std::string text = R"(
