@@ -63,9 +63,13 @@ StatusOr<Digest> DigestOfFile(const std::string& path) {
   }
 }
 
-Status Rename(const std::string& from, const std::string& to) {
-  return std::rename(from.c_str(), to.c_str()) == 0 ? OkStatus() : FileError("rename", from);
+Status Sync(const std::string& path, int flags) {
+  const File file(path, flags);
+  if (!file.ok()) return FileError("open", path);
+  return fsync(file.fd()) == 0 ? OkStatus() : FileError("sync", path);
 }
+
+int64_t Nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 }  // namespace
 
@@ -106,10 +110,47 @@ Status BlobStore::TakeInFolder() {
   return OkStatus();
 }
 
+std::optional<BlobStore::FileStamp> BlobStore::StampOf(const std::string& path) {
+  struct stat info{};
+  if (stat(path.c_str(), &info) != 0) return std::nullopt;
+  return FileStamp{info.st_size, Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim)};
+}
+
+BlobStore::Blob* BlobStore::Find(const Digest& digest) {
+  const auto it = blobs_.find(digest);
+  if (it == blobs_.end()) return nullptr;
+  const std::string path = FinalPath(digest);
+  const std::optional<FileStamp> stamp = StampOf(path);
+  if (stamp && it->second.checked == stamp) return &it->second;
+  const StatusOr<Digest> actual = DigestOfFile(path);
+  if (!actual.ok() && actual.code() != StatusCode::kNotFound) return nullptr;  // It may be readable again.
+  if (!actual.ok() || *actual != digest) {
+    Delete(digest);
+    return nullptr;
+  }
+  it->second.checked = stamp;
+  return &it->second;
+}
+
+Status BlobStore::NotHere(const Digest& digest) const {
+  return NotFound(fmt::format("blob {}: not in {}", digest.ToHex(), directory_));
+}
+
+// The content is on the disk before the name is, and the name before anybody is told.
+Status BlobStore::GiveName(const std::string& temporary, const Digest& digest, int64_t size) {
+  RETURN_IF_ERROR(Sync(temporary, O_WRONLY));
+  const std::string path = FinalPath(digest);
+  if (std::rename(temporary.c_str(), path.c_str()) != 0) return FileError("rename", temporary);
+  RETURN_IF_ERROR(Sync(directory_, O_RDONLY | O_DIRECTORY));
+  Remember(digest, size);
+  blobs_.at(digest).checked = StampOf(path);
+  return OkStatus();
+}
+
 StatusOr<Digest> BlobStore::Put(std::string_view content) {
   const Digest digest = Sha256(content);
-  if (const auto it = blobs_.find(digest); it != blobs_.end()) {
-    Touch(it->second);
+  if (Blob* blob = Find(digest)) {
+    Touch(*blob);
     return digest;
   }
   RETURN_IF_ERROR(MakeRoom(static_cast<int64_t>(content.size())));
@@ -119,19 +160,18 @@ StatusOr<Digest> BlobStore::Put(std::string_view content) {
     if (!file.ok()) return FileError("create", temporary);
     RETURN_IF_ERROR(WriteAll(file, temporary, content, 0));
   }
-  RETURN_IF_ERROR(Rename(temporary, FinalPath(digest)));
-  Remember(digest, static_cast<int64_t>(content.size()));
+  RETURN_IF_ERROR(GiveName(temporary, digest, static_cast<int64_t>(content.size())));
   return digest;
 }
 
 StatusOr<std::string> BlobStore::Path(const Digest& digest) {
-  const auto it = blobs_.find(digest);
-  if (it == blobs_.end()) return NotFound(fmt::format("blob {}: not in {}", digest.ToHex(), directory_));
-  Touch(it->second);
+  Blob* blob = Find(digest);
+  if (blob == nullptr) return NotHere(digest);
+  Touch(*blob);
   return FinalPath(digest);
 }
 
-StatusOr<std::string> BlobStore::Read(const Digest& digest, int64_t offset, int64_t limit) const {
+StatusOr<std::string> BlobStore::Read(const Digest& digest, int64_t offset, int64_t limit) {
   ASSIGN_OR_RETURN(const int64_t size, Size(digest));
   if (offset < 0 || offset > size) {
     return Status(StatusCode::kOutOfRange,
@@ -152,10 +192,10 @@ StatusOr<std::string> BlobStore::Read(const Digest& digest, int64_t offset, int6
   return data;
 }
 
-StatusOr<int64_t> BlobStore::Size(const Digest& digest) const {
-  const auto it = blobs_.find(digest);
-  if (it == blobs_.end()) return NotFound(fmt::format("blob {}: not in {}", digest.ToHex(), directory_));
-  return it->second.size;
+StatusOr<int64_t> BlobStore::Size(const Digest& digest) {
+  const Blob* blob = Find(digest);
+  if (blob == nullptr) return NotHere(digest);
+  return blob->size;
 }
 
 int64_t BlobStore::PartialSize(const Digest& digest) const {
@@ -186,8 +226,7 @@ StatusOr<bool> BlobStore::Append(const Digest& digest, int64_t offset, std::stri
     return DataLoss(fmt::format("blob {}: the {} bytes received have digest {}; fetch it again", digest.ToHex(), total,
                                 actual.ToHex()));
   }
-  RETURN_IF_ERROR(Rename(part, FinalPath(digest)));
-  Remember(digest, total);
+  RETURN_IF_ERROR(GiveName(part, digest, total));
   return true;
 }
 
@@ -201,11 +240,7 @@ Status BlobStore::MakeRoom(int64_t bytes) {
   for (auto it = uses_.begin(); it != uses_.end() && bytes_ + bytes > limit_bytes_;) {
     const Digest digest = *it++;
     if (pins_.contains(digest)) continue;
-    const auto blob = blobs_.find(digest);
-    unlink(FinalPath(digest).c_str());
-    bytes_ -= blob->second.size;
-    uses_.erase(blob->second.use);
-    blobs_.erase(blob);
+    Delete(digest);
   }
   if (bytes_ + bytes <= limit_bytes_) return OkStatus();
   return ResourceExhausted(fmt::format("blob store {}: {} bytes asked for, {} of {} are in use; raise the limit",
@@ -213,8 +248,16 @@ Status BlobStore::MakeRoom(int64_t bytes) {
 }
 
 void BlobStore::Remember(const Digest& digest, int64_t size) {
-  blobs_[digest] = {size, uses_.insert(uses_.end(), digest)};
+  blobs_[digest] = {size, uses_.insert(uses_.end(), digest), std::nullopt};
   bytes_ += size;
+}
+
+void BlobStore::Delete(const Digest& digest) {
+  const auto blob = blobs_.find(digest);
+  unlink(FinalPath(digest).c_str());
+  bytes_ -= blob->second.size;
+  uses_.erase(blob->second.use);
+  blobs_.erase(blob);
 }
 
 }  // namespace lathe

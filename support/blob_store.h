@@ -1,9 +1,12 @@
-// Files named by the SHA-256 of their content. A file has its name only after its content was checked, so whoever finds
-// a path may use it. Used by the coordinator (artifacts, models) and by devices (least recently used files go first).
+// Files named by the SHA-256 of their content. A file has its name only after its content was checked and is on the
+// disk; what an earlier process left, or what has changed since, is hashed before it is used, and deleted if it is not
+// what its name says. So whoever finds a path may use it. Used by the coordinator (artifacts, models) and by devices
+// (least recently used files go first).
 #pragma once
 
 #include <cstdint>
 #include <list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -22,12 +25,12 @@ class BlobStore {
 
   // The whole content at once. Storing what is there already is cheap.
   StatusOr<Digest> Put(std::string_view content);
-  // The path of a complete blob; NotFound if it is not here. Counts as a use.
+  // The path of a complete blob; NotFound if it is not here, or was not what its name says. Counts as a use.
   StatusOr<std::string> Path(const Digest& digest);
-  bool Contains(const Digest& digest) const { return blobs_.contains(digest); }
+  bool Contains(const Digest& digest) { return Find(digest) != nullptr; }
   // Up to `limit` bytes from `offset`. NotFound, OutOfRange.
-  StatusOr<std::string> Read(const Digest& digest, int64_t offset, int64_t limit) const;
-  StatusOr<int64_t> Size(const Digest& digest) const;
+  StatusOr<std::string> Read(const Digest& digest, int64_t offset, int64_t limit);
+  StatusOr<int64_t> Size(const Digest& digest);
 
   // In pieces: bytes held so far of an unfinished blob, 0 if none.
   int64_t PartialSize(const Digest& digest) const;
@@ -43,16 +46,27 @@ class BlobStore {
   const std::string& directory() const { return directory_; }
 
  private:
+  struct FileStamp {
+    int64_t size = -1, modified_ns = 0, changed_ns = 0;
+    bool operator==(const FileStamp&) const = default;
+  };
   struct Blob {
     int64_t size;
     std::list<Digest>::iterator use;
+    std::optional<FileStamp> checked;  // Of the file when its content was hashed.
   };
   BlobStore(std::string directory, int64_t limit_bytes) : directory_(std::move(directory)), limit_bytes_(limit_bytes) {}
   std::string FinalPath(const Digest& digest) const { return directory_ + "/" + digest.ToHex(); }
   std::string PartPath(const Digest& digest) const { return FinalPath(digest) + ".part"; }
   Status TakeInFolder();
+  static std::optional<FileStamp> StampOf(const std::string& path);
+  // Whose content is what its name says; nullptr if there is none.
+  Blob* Find(const Digest& digest);
+  Status NotHere(const Digest& digest) const;
+  Status GiveName(const std::string& temporary, const Digest& digest, int64_t size);
   Status MakeRoom(int64_t bytes);
   void Remember(const Digest& digest, int64_t size);
+  void Delete(const Digest& digest);
   void Touch(Blob& blob) { uses_.splice(uses_.end(), uses_, blob.use); }
 
   std::string directory_;

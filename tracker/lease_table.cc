@@ -81,12 +81,22 @@ void LeaseTable::On(const GrantCommitted& event, TimePoint now, Actions& actions
     return;
   }
   const LeaseRecord lease{event.device, event.epoch, pending.request.request_id, pending.request.key};
+  if (!CanHave(pending.request, event.device)) {
+    actions.push_back(PersistEnd{event.device, event.epoch, LeaseEnd::kRevoked});
+    if (!pending.is_withdrawn) line_.insert(line_.begin(), pending.request);
+    return;
+  }
   leases_[event.device] = {lease, now + kLeaseTtl};
   if (pending.is_withdrawn) {
     On(LeaseReleased{event.device, event.epoch}, now, actions);
   } else {
     actions.push_back(AnswerGranted{lease});
   }
+}
+
+bool LeaseTable::CanHave(const Waiting& request, const std::string& device) const {
+  const DeviceEntry* entry = devices_.Find(device);
+  return entry != nullptr && entry->state != DeviceState::kLost && entry->record.key == request.key;
 }
 
 void LeaseTable::On(const DeviceGone& event, TimePoint now, Actions& actions) {

@@ -113,6 +113,8 @@ class LeaseTable {
   void On(const GrantCommitted& event, TimePoint now, Actions& actions);
   void On(const DeviceGone& event, TimePoint now, Actions& actions);
   void On(const TimePassed& event, TimePoint now, Actions& actions);
+  // It is not lost, and still what the request asks for.
+  bool CanHave(const Waiting& request, const std::string& device) const;
   void End(const std::string& device, LeaseEnd why, const std::string& reason, Actions& actions);
   void GrantWhatIsFree(TimePoint now, Actions& actions);
   std::optional<std::string> FreeDevice(const std::string& key, TimePoint now) const;

@@ -70,6 +70,30 @@ TEST_F(BlobStoreTest, EvictsTheLeastRecentlyUsedUnlessPinned) {
   EXPECT_EQ(store.bytes(), 8);
 }
 
+TEST_F(BlobStoreTest, FindsNothingInAFileWhoseContentIsNotWhatItsNameSays) {
+  const Digest torn = *Open().Put("written whole"), flipped = *Open().Put("bits"), good = *Open().Put("good");
+  std::filesystem::resize_file(directory_ + "/" + torn.ToHex(), 7);
+  std::ofstream(directory_ + "/" + flipped.ToHex()) << "bitz";
+  BlobStore store = Open();
+  EXPECT_FALSE(store.Contains(torn));
+  EXPECT_THAT(store.Path(flipped).status().message(), HasSubstr("not in"));
+  EXPECT_EQ(store.Read(flipped, 0, 4).code(), StatusCode::kNotFound);
+  EXPECT_EQ(*store.Read(good, 0, 4), "good");
+  EXPECT_EQ(store.bytes(), 4);
+  EXPECT_FALSE(std::filesystem::exists(directory_ + "/" + torn.ToHex()));
+  EXPECT_TRUE(store.Append(torn, 0, "written whole", 13).ok()) << "it is fetched again";
+}
+
+TEST_F(BlobStoreTest, LooksAgainAtAFileThatChangedSinceItWasChecked) {
+  BlobStore store = Open();
+  const Digest digest = *store.Put("module");
+  ASSERT_TRUE(store.Path(digest).ok());
+  std::ofstream(directory_ + "/" + digest.ToHex()) << "another module";
+  EXPECT_EQ(store.Path(digest).code(), StatusCode::kNotFound);
+  EXPECT_EQ(*store.Put("module"), digest);
+  EXPECT_EQ(*store.Read(digest, 0, 6), "module");
+}
+
 TEST_F(BlobStoreTest, RefusesMoreThanTheSizeAnnounced) {
   BlobStore store = Open();
   EXPECT_THAT(store.Append(Sha256("x"), 0, "xyz", 2).status().message(), HasSubstr("3 bytes, its size is 2"));

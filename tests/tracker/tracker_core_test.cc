@@ -173,6 +173,29 @@ TEST_F(TrackerTest, ReleasesALeaseThatWasWithdrawnDuringItsCommit) {
   EXPECT_EQ(Only<PersistEnd>(actions).size(), 1u);
 }
 
+TEST_F(TrackerTest, GivesNobodyADeviceThatWasLostDuringTheCommit) {
+  Connect("a");
+  Step(LeaseRequested{"r1", "local"});
+  now_ += seconds(30);
+  Step(TimePassed{});
+  const auto actions = Step(GrantCommitted{"a", "r1", OkStatus(), 1});
+  EXPECT_TRUE(Only<AnswerGranted>(actions).empty());
+  ASSERT_EQ(Only<PersistEnd>(actions).size(), 1u);
+  EXPECT_EQ(Only<PersistEnd>(actions)[0].why, LeaseEnd::kRevoked);
+  EXPECT_EQ(tracker_.LeaseOf("a"), nullptr);
+  Connect("b");
+  EXPECT_EQ(Only<PersistGrant>(Step(LeaseRequested{"r2", "local"})).size(), 0u);
+  EXPECT_THAT(tracker_.WhyWaiting("r2"), testing::Not(HasSubstr("before it"))) << "r1 kept its place and has b";
+}
+
+TEST_F(TrackerTest, GivesNobodyADeviceWhoseKeyChangedDuringTheCommit) {
+  Connect("a");
+  Step(LeaseRequested{"r1", "local"});
+  Connect("a", "pi4");
+  EXPECT_TRUE(Only<AnswerGranted>(Step(GrantCommitted{"a", "r1", OkStatus(), 1})).empty());
+  EXPECT_THAT(tracker_.WhyWaiting("r1"), HasSubstr("known keys: \"pi4\""));
+}
+
 TEST_F(TrackerTest, RaisesTheEpochOverWhatTheDeviceHasSeen) {  // The database was restored from an older copy.
   Connect("a", "local", 41);
   EXPECT_EQ(Only<PersistGrant>(Step(LeaseRequested{"r1", "local"})).at(0).epoch_floor, 41);

@@ -64,7 +64,7 @@ Status Coordinator::Impl::Start() {
     for (int64_t after = 0;;) {
       ASSIGN_OR_RETURN(const std::vector<JobRow> rows, store_->ListJobs({after, 1000}));
       for (const JobRow& row : rows) {
-        if (!IsTerminal(row.state)) RETURN_IF_ERROR(TakeUp(row.id));
+        if (!IsTerminal(row.state)) RETURN_IF_ERROR(Resume(row.id));
       }
       if (rows.size() < 1000) break;
       after = rows.back().id;
@@ -75,6 +75,15 @@ Status Coordinator::Impl::Start() {
   for (int i = 0; i < kCommitters; ++i) committers_.emplace_back([this] { RunCommits(); });
   loop_.Start();
   return OkStatus();
+}
+
+// A job that cannot be read fails by itself: the others have done nothing. What may be readable later is left as it is.
+Status Coordinator::Impl::Resume(int64_t job_id) {
+  const Status taken_up = TakeUp(job_id);
+  if (taken_up.ok() || taken_up.code() == StatusCode::kUnavailable) return taken_up;
+  options_.log(fmt::format("take up job {}: {}", job_id, taken_up.message()));
+  Forget(job_id);
+  return store_->SetJobState(job_id, JobState::kFailed, taken_up.message(), UnixNow());
 }
 
 Coordinator::Impl::~Impl() {

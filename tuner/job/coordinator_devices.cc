@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rpc/device_message.h"
+#include "runtime/measure_statistics.h"
 #include "tuner/job/coordinator_impl.h"
 
 namespace lathe {
@@ -307,7 +308,9 @@ void Coordinator::Impl::RefuseImpossible(v1::MeasureResult& result) {
   if (job == nullptr || (result.status() != v1::MEASURE_STATUS_OK && result.status() != v1::MEASURE_STATUS_NOISY))
     return;
   const size_t task = job->open.at(result.trial_id()).task;
-  const double floor_ns = FloorOf(*job, task), median_ns = result.stats().median_ns();
+  const double floor_ns = FloorOf(*job, task),
+               median_ns =
+                   Summarize(std::vector<double>(result.samples_ns().begin(), result.samples_ns().end())).median;
   if (median_ns * kMostSkipped >= floor_ns) return;
   result.set_status(v1::MEASURE_STATUS_WRONG_RESULT);
   result.set_message(fmt::format(

@@ -130,6 +130,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     int64_t device_id = 0;
   };
 
+  Status Resume(int64_t job_id);
   TimePoint Now() const { return clock_.Now(); }
   int64_t UnixNow() const { return clock_.UnixNanos(); }
   // True if OK. Else remembers it as trouble of its kind and says so now and then.

@@ -1,5 +1,6 @@
 #include "tuner/job/job_spec.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "compiler/codegen/llvm/compile_module.h"
@@ -10,8 +11,10 @@
 namespace lathe {
 
 std::string JobSpec::ToJson() const {
-  nlohmann::json json{
-      {"total_trials", total_trials}, {"time_limit_ns", time_limit.count()}, {"fresh", is_fresh}, {"seed", seed}};
+  nlohmann::json json{{"total_trials", total_trials},
+                      {"time_limit_ns", std::min(time_limit, kLongestTimeLimit).count()},
+                      {"fresh", is_fresh},
+                      {"seed", seed}};
   // Left out where it is the default: jobs of builds that had no other space are still those of the same command.
   if (space != kDefaultSpace) json["space"] = space;
   return json.dump();
@@ -24,7 +27,8 @@ StatusOr<JobSpec> JobSpec::FromJson(std::string_view text) {
       !json.contains("fresh") || !json["fresh"].is_boolean()) {
     return DataLoss("read job: its spec is not this program's; submit it again");
   }
-  JobSpec spec{json["total_trials"], Duration(json["time_limit_ns"].get<int64_t>()), json["fresh"], json["seed"]};
+  const Duration time_limit = std::min(Duration(json["time_limit_ns"].get<int64_t>()), kLongestTimeLimit);
+  JobSpec spec{json["total_trials"], time_limit, json["fresh"], json["seed"]};
   if (!json.contains("space")) return spec;
   if (!json["space"].is_string()) return DataLoss("read job: the space of its spec is no text; submit it again");
   ASSIGN_OR_RETURN(spec.space, CanonicalSpace(json["space"].get<std::string>()));

@@ -11,6 +11,9 @@
 
 namespace lathe {
 
+// Longer limits are taken for this: a clock counts nanoseconds, and a deadline is a sum.
+inline constexpr Duration kLongestTimeLimit = std::chrono::hours(24 * 365 * 10);
+
 struct JobSpec {
   int64_t total_trials = 0;     // Of all tasks together; 0: only the tasks' budgets count.
   Duration time_limit{};        // From the start (or resumption) of the job, a seventh of it for finals; 0: none.

@@ -22,11 +22,11 @@ class SharedBlobs : public ReferenceBlobs {
     const StatusOr<int64_t> size = Size(digest);
     return size.ok() && *size == size_bytes;
   }
-  StatusOr<int64_t> Size(const Digest& digest) const {
+  StatusOr<int64_t> Size(const Digest& digest) {
     std::lock_guard lock(mutex_);
     return blobs_.Size(digest);
   }
-  StatusOr<BlobPiece> Read(const Digest& digest, int64_t offset, int64_t limit) const {
+  StatusOr<BlobPiece> Read(const Digest& digest, int64_t offset, int64_t limit) {
     std::lock_guard lock(mutex_);
     ASSIGN_OR_RETURN(std::string data, blobs_.Read(digest, offset, limit));
     ASSIGN_OR_RETURN(const int64_t size, blobs_.Size(digest));
@@ -43,7 +43,7 @@ class SharedBlobs : public ReferenceBlobs {
   }
 
  private:
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   BlobStore blobs_;  // Guarded by mutex_.
 };
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "runtime/measure_statistics.h"
+
 namespace lathe {
 namespace {
 
@@ -58,17 +60,18 @@ std::optional<TrialState> OutcomeOf(v1::MeasureStatus status) {
   }
 }
 
-// A censored trial was not measured to its end: what it took at least stands for its time.
+// Of the samples: what the device makes of them is for its own decisions. A censored trial was not measured to its end:
+// what it took at least stands for its time.
 Timings TimingsOf(const v1::MeasureResult& result) {
-  const v1::TimeStats& stats = result.stats();
-  Timings timings{.median_ns = stats.median_ns(),
-                  .min_ns = stats.min_ns(),
-                  .p90_ns = stats.p90_ns(),
-                  .mad_ns = stats.mad_ns(),
-                  .ci_low_ns = std::max(0.0, stats.median_ns() - stats.half_width_ns()),
-                  .ci_high_ns = stats.median_ns() + stats.half_width_ns(),
-                  .runs = static_cast<int64_t>(result.total_calls()),
+  Timings timings{.runs = static_cast<int64_t>(result.total_calls()),
                   .samples_ns = {result.samples_ns().begin(), result.samples_ns().end()}};
+  const SampleStatistics statistics = Summarize(timings.samples_ns);
+  timings.median_ns = statistics.median;
+  timings.min_ns = statistics.min;
+  timings.p90_ns = statistics.p90;
+  timings.mad_ns = statistics.mad;
+  timings.ci_low_ns = std::max(0.0, statistics.median - statistics.half_width);
+  timings.ci_high_ns = statistics.median + statistics.half_width;
   if (result.status() == v1::MEASURE_STATUS_CENSORED && result.lower_bound_ns() > 0) {
     const double bound = result.lower_bound_ns();
     timings = {.median_ns = bound,

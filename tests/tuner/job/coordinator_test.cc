@@ -672,6 +672,34 @@ TEST(Coordinator, CountsATrialThatItsDeviceDiedOf) {
   EXPECT_EQ(trial().infra_failures, 1);
 }
 
+TEST(Coordinator, StartsWithoutAJobThatItCannotRead) {
+  FakeFarm farm({.database = "t.db"});
+  const JobRequest request = farm.RequestFor(4, "good");
+  farm.Stop();
+  {
+    const auto store = *SqliteStore::Open(farm.folder() + "/t.db", 1);
+    ASSERT_TRUE(store->PutWorkload(request.tasks[0].workload, 1).ok());
+    const TuningKey key = KeyFor(request.tasks[0].workload.digest, request.tasks[0].target, "local");
+    ASSERT_TRUE(store->CreateJob({"bad", "bad", "no spec", {{key, "matmul", 1, 4}}}, 1).ok());
+  }
+  farm.Start();
+  EXPECT_EQ(farm.store().GetJob(1)->state, JobState::kFailed);
+  EXPECT_THAT(farm.store().GetJob(1)->detail, HasSubstr("its spec is not this program's; submit it again"));
+  farm.AddDevice("d1");
+  EXPECT_TRUE(farm.WaitFor(farm.Submit(request)));
+}
+
+TEST(Coordinator, TakesATimeLimitBeyondAllClocksForNone) {
+  FakeClock clock;
+  FakeFarm farm({.clock = &clock});
+  farm.AddDevice("d1");
+  JobRequest request = farm.RequestFor(4, "a");
+  request.spec.time_limit = Duration::max();
+  const int64_t job = farm.Submit(request);
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_EQ(JobSpec::FromJson(farm.store().GetJob(job)->spec)->time_limit, kLongestTimeLimit);
+}
+
 TEST(Coordinator, RefusesARequestThatMakesNoSense) {
   FakeFarm farm({.has_worker = false});
   JobRequest bad_key = farm.RequestFor(4, "a");

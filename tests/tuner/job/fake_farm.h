@@ -73,7 +73,7 @@ class PretendedRunner : public TrialRunner {
         !is_killed_ && (run_.status == v1::MEASURE_STATUS_OK || run_.status == v1::MEASURE_STATUS_NOISY);
     if (run_.status == v1::MEASURE_STATUS_CENSORED) outcome.set_lower_bound_ns(run_.median_ns);
     if (is_timed) {
-      for (int i = 0; i < 5; ++i) outcome.add_samples_ns(run_.median_ns);
+      for (const int side : {-1, 0, 0, 0, 1}) outcome.add_samples_ns(run_.median_ns + side * run_.half_width_ns);
       outcome.set_total_calls(5);
       v1::TimeStats& stats = *outcome.mutable_stats();
       stats.set_median_ns(run_.median_ns);
