@@ -177,6 +177,7 @@ int SayEnding(const TuneOptions& options, const TunedJob& job, bool is_network, 
     std::fprintf(stderr, "%lld of %zu kernels have no time yet; a larger --trials or --time goes on with them\n",
                  static_cast<long long>(untimed), job.report.tasks.size());
   }
+  if (!job.report.job.detail.empty()) std::fprintf(stderr, "%s\n", job.report.job.detail.c_str());
   const std::string next = !options.place.server.empty() ? fmt::format("lathe trials {}{}", job.report.job.id, where)
                            : is_network ? fmt::format("lathe compile {} -o network.so{}{}", options.file.path,
                                                       TargetFlag(options, target), where)

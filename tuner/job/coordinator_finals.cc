@@ -23,6 +23,7 @@ bool Coordinator::Impl::AdvanceFinals(Job& job) {
       job.retry_at = Now() + kRetryAfter;
       return false;
     }
+    if (!job.plan.IsOver()) return false;  // A search begins anew.
     if (!*has_begun) return true;
   }
   return false;
@@ -53,11 +54,13 @@ void Coordinator::Impl::OnFinalists(int64_t job_id, size_t task, StatusOr<Prepar
   if (std::exchange(finals.is_adopting, false)) job.preparing = std::max(0, job.preparing - 1);
   if (!prepared.ok())
     options_.log(fmt::format("finals of task \"{}\": {}", job.tasks[task].name, prepared.status().message()));
-  const bool has_any = prepared.ok() && !prepared->finalists.empty();
+  const bool is_check = prepared.ok() && prepared->known.has_value();
+  const bool has_any = is_check || (prepared.ok() && !prepared->finalists.empty());
   finals.phase = has_any ? FinalsView::Phase::kUnderWay : FinalsView::Phase::kOver;
   if (!has_any) return;
   finals.measurement = std::move(prepared->measurement);
   blobs_->Pin(finals.measurement.reference.blob);
+  if (is_check) finals.check.emplace(*std::move(prepared->known));
   finals.state = TaskFinals(std::move(prepared->finalists));
   for (const TuningRecord& record : prepared->rounds)
     finals.state.Ended(record.trace_digest, record.status, record.timings);
@@ -69,6 +72,11 @@ StatusOr<bool> Coordinator::Impl::BeginFinalRounds(Job& job) {
   for (size_t task = 0; task < job.finals.size(); ++task) {
     FinalsView& finals = job.finals[task];
     if (!finals.is_under_way()) continue;
+    if (finals.check) {
+      RETURN_IF_ERROR(AdvanceCheck(job, task));
+      has_begun |= finals.is_under_way();
+      continue;
+    }
     const std::optional<TaskFinals::Round> round = job.are_finals_timed_out ? std::nullopt : finals.state.NextRound();
     RETURN_IF_ERROR(round ? BeginFinalRound(job, task, *round) : DecideFinals(job, task));
     has_begun |= !finals.is_over();
@@ -83,16 +91,43 @@ Status Coordinator::Impl::BeginFinalRound(Job& job, size_t task, const TaskFinal
   for (const TrialRow& trial : begun) {
     is_new.insert(trial.trace_digest);
     if (IsTerminal(trial.state))  // Its module is poison.
-      job.finals[task].state.Ended(trial.trace_digest, trial.state, std::nullopt);
+      job.finals[task].Ended(trial.trace_digest, trial.state, std::nullopt);
     else
       OpenTrialOf(job, task, trial);
   }
   // The round had it before, and it gave nothing that could be remembered.
   for (const NewFinalist& finalist : round.finalists) {
     if (!is_new.contains(finalist.trace_digest))
-      job.finals[task].state.Ended(finalist.trace_digest, TrialState::kInfraFailed, std::nullopt);
+      job.finals[task].Ended(finalist.trace_digest, TrialState::kInfraFailed, std::nullopt);
   }
   return OkStatus();
+}
+
+// One measurement of a best that is known; if it does not hold, the task is searched.
+Status Coordinator::Impl::AdvanceCheck(Job& job, size_t task) {
+  FinalsView& finals = job.finals[task];
+  if (!finals.check->has_begun && !job.are_finals_timed_out) {
+    RETURN_IF_ERROR(BeginFinalRound(job, task, {kCheckRound, {finals.check->finalist()}}));
+    finals.check->has_begun = true;
+    return OkStatus();
+  }
+  const std::optional<std::string> why_gone = finals.check->why_gone();
+  finals.check.reset();
+  finals.phase = FinalsView::Phase::kOver;
+  blobs_->Unpin(finals.measurement.reference.blob);
+  if (why_gone && !job.has_timed_out) SearchAnew(job, task, *why_gone);
+  return OkStatus();
+}
+
+void Coordinator::Impl::SearchAnew(Job& job, size_t task, const std::string& why) {
+  job.remarks.push_back(fmt::format("task \"{}\" was searched anew: {}", job.tasks[task].name, why));
+  options_.log(job.remarks.back());
+  job.distrusted.insert(task);
+  job.search->Distrust(task);
+  job.finals[task].phase = FinalsView::Phase::kNotAsked;
+  const TaskStanding& known = job.plan.task(task);
+  job.plan.task(task) = {.weight = known.weight, .budget = known.budget};
+  loop_.Post([] {});  // Looks again, and begins a round.
 }
 
 Status Coordinator::Impl::DecideFinals(Job& job, size_t task) {

@@ -12,6 +12,7 @@
 #include "runtime/kernel_abi.h"
 #include "support/bounded_queue.h"
 #include "tracker/tracker_core.h"
+#include "tuner/job/best_check.h"
 #include "tuner/job/coordinator.h"
 #include "tuner/job/device_desk.h"
 #include "tuner/job/event_loop.h"
@@ -71,7 +72,12 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     int passes = 0;            // Times that finalists were asked for.
     TaskMeasurement measurement;
     TaskFinals state{{}};
+    std::optional<BestCheck> check;  // Instead of finals: what an earlier job decided is measured once more.
 
+    void Ended(const Digest& trace, TrialState outcome, const std::optional<Timings>& timings) {
+      if (check) return check->Ended(outcome, timings);
+      state.Ended(trace, outcome, timings);
+    }
     bool is_asked() const { return phase != Phase::kNotAsked; }
     bool is_over() const { return phase == Phase::kOver; }
     bool is_under_way() const { return phase == Phase::kUnderWay; }
@@ -93,6 +99,8 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     std::vector<std::optional<PreparedTask>> prepared;
     std::vector<std::string> failures;  // Why a task cannot be tuned.
     std::vector<FinalsView> finals;     // Per task.
+    std::set<size_t> distrusted;        // Tasks of which only what the job itself measures counts.
+    std::vector<std::string> remarks;   // Of a job that went well.
     JobPlan plan;
     std::unique_ptr<JobSearch> search;
     std::map<int64_t, OpenTrial> open;
@@ -155,6 +163,8 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   StatusOr<bool> BeginFinalRounds(Job& job);
   Status BeginFinalRound(Job& job, size_t task, const TaskFinals::Round& round);
   Status DecideFinals(Job& job, size_t task);
+  Status AdvanceCheck(Job& job, size_t task);
+  void SearchAnew(Job& job, size_t task, const std::string& why);
   void OnFinalists(int64_t job_id, size_t task, StatusOr<PreparedFinals> finals);
   bool TimeIsUp(Job& job, bool& flag, Duration after);
   void Finish(Job& job);

@@ -336,7 +336,7 @@ int64_t Coordinator::Impl::CountBudget(Job& job, size_t index) {
   const TaskRow& task = job.tasks[index];
   const StatusOr<TaskCounts> own = store_->CountTrials(task.id);
   if (!Check(own.status(), "count trials")) return job.plan.tasks()[index].counted;
-  if (job.spec.is_fresh) return own->trials_done;
+  if (job.spec.is_fresh || job.distrusted.contains(index)) return own->trials_done;
   const StatusOr<int64_t> measured = store_->CountMeasured(task.key);
   if (!Check(measured.status(), "count trials")) return job.plan.tasks()[index].counted;
   // Trials that failed for reasons of the farm left no record, but cost what they cost.
@@ -352,7 +352,7 @@ void Coordinator::Impl::EndTrial(Job& job, int64_t trial_id, TrialState outcome,
   job_of_trial_.erase(trial_id);
   std::erase(job.proposed, trial_id);
   if (open.module) blobs_->Unpin(*open.module);
-  if (open.is_final) return job.finals[open.task].state.Ended(open.trace_digest, outcome, timings);
+  if (open.is_final) return job.finals[open.task].Ended(open.trace_digest, outcome, timings);
   if (!SpendsBudget(outcome)) return job.plan.TrialDropped(open.task);
   ++job.measured;
   job.failed += HasTimings(outcome) ? 0 : 1;
@@ -417,7 +417,8 @@ void Coordinator::Impl::Finish(Job& job) {
   }
   if (job.has_timed_out)
     Check(store_->CancelWaitingTrials(job.row.id, UnixNow()).status(), "finish a job");  // What the search found since.
-  const std::string detail = any ? (job.has_timed_out ? "its time was up" : "") : Explain(job);
+  const std::string ended = job.has_timed_out ? "its time was up" : fmt::format("{}", fmt::join(job.remarks, "; "));
+  const std::string detail = any ? ended : Explain(job);
   if (!Check(store_->SetJobState(job.row.id, any ? JobState::kDone : JobState::kFailed, detail, UnixNow()),
              "finish a job")) {
     job.retry_at = Now() + kRetryAfter;

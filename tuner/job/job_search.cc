@@ -16,6 +16,7 @@
 #include "compiler/ir/workload_facts.h"
 #include "support/status_macros.h"
 #include "tuner/database/finals.h"
+#include "tuner/job/best_check.h"
 #include "tuner/job/warm_start.h"
 #include "tuner/measure/parse_workload.h"
 #include "tuner/search/adapt_trace.h"
@@ -132,6 +133,11 @@ class JobSearch::Impl {
     if (!is_stopping_) handlers_.on_finalists(index, std::move(finals));
   }
 
+  void Distrust(size_t index) {
+    distrusted_.insert(index);
+    tasks_.erase(index);
+  }
+
   void Observe(size_t index, const MeasuredCandidate& measured) {
     const auto it = tasks_.find(index);
     if (it == tasks_.end()) return;
@@ -140,6 +146,9 @@ class JobSearch::Impl {
   }
 
  private:
+  // What the database knows already neither counts nor guides.
+  bool IsFresh(size_t index) const { return spec_.is_fresh || distrusted_.contains(index); }
+
   struct Task {
     explicit Task(TuneTask loaded) : task(std::move(loaded)) {}
     TuneTask task;
@@ -196,10 +205,10 @@ class JobSearch::Impl {
         .untuned_trace = task->untuned->trace_digest, .flops = task->task.flops, .is_float32 = task->task.is_float32};
     untuned_traces_[index] = prepared.untuned_trace;
     task->is_recalling = true;
-    RETURN_IF_ERROR(Recall(row, *task, prepared));
+    RETURN_IF_ERROR(Recall(index, *task, prepared));
     task->is_recalling = false;
-    RETURN_IF_ERROR(RecallForeign(row, *task));
-    RETURN_IF_ERROR(WarmUp(row.key, *task));
+    RETURN_IF_ERROR(RecallForeign(index, *task));
+    if (!IsFresh(index)) RETURN_IF_ERROR(WarmUp(row.key, *task));
     ASSIGN_OR_RETURN(prepared.measurement,
                      Measurement(row.key, task->task.func, task->task.target, kInputSeed, ScreenPolicy()));
     tasks_[index] = task;
@@ -243,16 +252,11 @@ class JobSearch::Impl {
   StatusOr<PreparedFinals> PrepareFinals(size_t index) {
     const TuningKey& key = rows_[index].key;
     PreparedFinals finals;
-    ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store_.History(key, kWholeHistory));
+    ASSIGN_OR_RETURN(std::vector<TuningRecord> history, store_.History(key, kWholeHistory));
+    if (distrusted_.contains(index)) std::erase_if(history, [&](const auto& record) { return !IsOfJob(record); });
     RETURN_IF_ERROR(RecallFinals(index, history, finals));
-    if (finals.finalists.empty()) {
-      ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store_.QueryBest(std::span(&key, 1)));
-      const bool is_hit = best[0].lookup == Lookup::kHit;
-      const std::optional<TuningRecord> decided = is_hit ? best[0].record : std::nullopt;
-      for (const TuningRecord& record : lathe::ChooseFinalists(history, decided, UntunedTrace(index)))
-        finals.finalists.push_back({record.trace_digest, record.trace_json, record.seed, record.module_digest});
-    }
-    if (finals.finalists.empty()) return finals;
+    if (finals.finalists.empty()) RETURN_IF_ERROR(ChooseAmong(index, history, finals));
+    if (finals.finalists.empty() && !finals.known) return finals;
     ASSIGN_OR_RETURN(const Workload workload, store_.GetWorkload(key.workload));
     ASSIGN_OR_RETURN(const PrimFunc func, ParseWorkload(workload.digest, workload.name, workload.text));
     ASSIGN_OR_RETURN(const Target target, Target::Parse(key.target));
@@ -260,12 +264,32 @@ class JobSearch::Impl {
     return finals;
   }
 
+  Status ChooseAmong(size_t index, const std::vector<TuningRecord>& history, PreparedFinals& finals) {
+    const TaskRow& row = rows_[index];
+    ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store_.QueryBest(std::span(&row.key, 1)));
+    const bool is_known = best[0].lookup == Lookup::kHit && !distrusted_.contains(index);
+    const std::optional<TuningRecord> decided = is_known ? best[0].record : std::nullopt;
+    for (const TuningRecord& record : lathe::ChooseFinalists(history, decided, UntunedTrace(index)))
+      finals.finalists.push_back({record.trace_digest, record.trace_json, record.seed, record.module_digest});
+    if (!finals.finalists.empty() || !decided || spec_.is_fresh) return OkStatus();
+    ASSIGN_OR_RETURN(const TaskCounts counts, store_.CountTrials(row.id));
+    if (counts.trials_done == 0) finals.known = decided;  // By others; the job had nothing to do.
+    return OkStatus();
+  }
+
+  bool IsOfJob(const TuningRecord& record) {
+    if (!record.trial_id) return false;
+    const StatusOr<TrialRow> trial = store_.GetTrial(*record.trial_id);
+    return trial.ok() && trial->job_id == rows_.front().job_id;
+  }
+
   // Finals of this task that an earlier process began: who is in them, and what they measured.
   Status RecallFinals(size_t index, const std::vector<TuningRecord>& history, PreparedFinals& finals) {
     std::map<int64_t, TrialRow> trials;
     RETURN_IF_ERROR(
         ForEachTrial(store_, {.job_id = rows_[index].job_id, .only_finals = true}, [&](const TrialRow& trial) {
-          if (trial.task_id == rows_[index].id) trials[trial.id] = trial;
+          const bool is_final = trial.task_id == rows_[index].id && trial.final_round != kCheckRound;
+          if (is_final) trials[trial.id] = trial;
         }));
     std::unordered_set<Digest, DigestHash> failed, seen;
     for (const TuningRecord& record : history) {
@@ -281,10 +305,11 @@ class JobSearch::Impl {
   }
 
   // Teaches the strategy what is known under the key, whoever measured it; of a fresh job only what the job itself did.
-  Status Recall(const TaskRow& row, Task& task, PreparedTask& prepared) {
+  Status Recall(size_t index, Task& task, PreparedTask& prepared) {
+    const TaskRow& row = rows_[index];
     ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store_.History(row.key, kWholeHistory));
     for (const TuningRecord& record : history) {
-      if (spec_.is_fresh) {
+      if (IsFresh(index)) {
         if (!record.trial_id) continue;
         const StatusOr<TrialRow> trial = store_.GetTrial(*record.trial_id);
         if (!trial.ok() || trial->task_id != row.id) continue;
@@ -303,10 +328,11 @@ class JobSearch::Impl {
   }
 
   // Schedules that another tuner made for the workload. What does not replay is dropped when its turn comes.
-  Status RecallForeign(const TaskRow& row, Task& task) {
+  Status RecallForeign(size_t index, Task& task) {
+    const TaskRow& row = rows_[index];
     ASSIGN_OR_RETURN(const std::vector<ForeignTrace> traces, store_.ListForeign(row.key.workload, kMostForeign));
     std::unordered_set<Digest, DigestHash> known;
-    if (!spec_.is_fresh) {
+    if (!IsFresh(index)) {
       ASSIGN_OR_RETURN(const std::vector<Digest> measured, store_.MeasuredTraces(row.key));
       known.insert(measured.begin(), measured.end());
     }
@@ -321,7 +347,7 @@ class JobSearch::Impl {
 
   // For a task of which nothing is known: schedules of the nearest workloads, and what was measured there.
   Status WarmUp(const TuningKey& key, Task& task) {
-    if (spec_.is_fresh || task.num_results > 0) return OkStatus();
+    if (task.num_results > 0) return OkStatus();
     ASSIGN_OR_RETURN(const std::vector<TuningKey> nearest, warm_starts_.Nearest(key, task.task.func, kNearestKeys));
     for (size_t i = 0; i < nearest.size(); ++i) {
       ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store_.History(nearest[i], kWholeHistory));
@@ -408,6 +434,7 @@ class JobSearch::Impl {
   std::set<TuningKey> taught_;  // Keys of other workloads that the model knows.
   std::map<size_t, std::shared_ptr<Task>> tasks_;
   std::map<size_t, Digest> untuned_traces_;
+  std::set<size_t> distrusted_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> requests_;   // Guarded by mutex_.
@@ -430,6 +457,9 @@ void JobSearch::Propose(size_t task, int count) {
 }
 void JobSearch::ChooseFinalists(size_t task) {
   impl_->Add([this, task] { impl_->ChooseFinalists(task); });
+}
+void JobSearch::Distrust(size_t task) {
+  impl_->Add([this, task] { impl_->Distrust(task); });
 }
 void JobSearch::Observe(size_t task, MeasuredCandidate measured) {
   impl_->Add([this, task, measured = std::move(measured)] { impl_->Observe(task, measured); });

@@ -40,6 +40,7 @@ struct PreparedFinals {
   TaskMeasurement measurement;         // By other inputs than those of the search.
   std::vector<NewFinalist> finalists;  // Empty: nothing to be decided.
   std::vector<TuningRecord> rounds;    // Of these finalists, from an earlier process.
+  std::optional<TuningRecord> known;   // The only finalist, which an earlier job decided: to be checked.
 };
 
 struct ProposedTrial {
@@ -76,6 +77,8 @@ class JobSearch {
   void Observe(size_t task, MeasuredCandidate measured);
   // Once all is measured; of a task that need not be prepared. Answered once per call.
   void ChooseFinalists(size_t task);
+  // What was known of the task before this job is no longer true: from now on it is searched as by a fresh job.
+  void Distrust(size_t task);
 
  private:
   class Impl;

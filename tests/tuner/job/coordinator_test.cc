@@ -5,6 +5,7 @@
 #include "tests/property_runs.h"
 #include "tests/tuner/job/fake_farm.h"
 #include "tuner/database/finals.h"
+#include "tuner/job/best_check.h"
 #include "tuner/job/job_report.h"
 #include "tuner/job/job_search.h"
 #include "tuner/search/adapt_trace.h"
@@ -156,13 +157,50 @@ TEST(Coordinator, MeasuresTheBestAgainInTurnsBeforeOneIsBest) {
   EXPECT_EQ(MakeJobReport(farm.store(), job)->tasks[0].best_ns, best.timings->median_ns);
 }
 
-TEST(Coordinator, MeasuresNothingAgainOnceItIsDecided) {
+TEST(Coordinator, ChecksWhatIsDecidedByOneMeasurement) {
   FakeFarm farm;
-  farm.AddDevice("d1");
-  ASSERT_TRUE(farm.WaitFor(farm.Submit(12, "a")));
+  farm.AddDevice("d1", LuckyOnce);
+  const int64_t known = farm.Submit(12, "a");
+  ASSERT_TRUE(farm.WaitFor(known));
+  const TuningRecord best = BestOf(farm, known);
   const size_t before = farm.store().ListRecords({0, 1000})->size();
-  ASSERT_TRUE(farm.WaitFor(farm.Submit(12, "b")));
-  EXPECT_EQ(farm.store().ListRecords({0, 1000})->size(), before);
+  const int64_t again = farm.Submit(12, "b");
+  ASSERT_TRUE(farm.WaitFor(again));
+  const std::vector<TuningRecord> records = *farm.store().ListRecords({0, 1000});
+  ASSERT_EQ(records.size(), before + 1);
+  EXPECT_EQ(records.back().trace_digest, best.trace_digest);
+  EXPECT_EQ(records.back().final_round, kCheckRound);
+  EXPECT_EQ(BestOf(farm, again).id, best.id) << "it holds";
+  EXPECT_THAT(farm.CountStates(again), testing::IsEmpty());
+  EXPECT_EQ(farm.store().GetJob(again)->detail, "");
+}
+
+TEST(Coordinator, SearchesAnewWhereTheBestNoLongerHolds) {
+  FakeFarm farm;
+  std::atomic<double> slower = 1;
+  farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
+    PretendedRun run = LuckyOnce(spec);
+    run.median_ns *= slower;
+    return run;
+  });
+  const int64_t known = farm.Submit(12, "a");
+  ASSERT_TRUE(farm.WaitFor(known));
+  const TuningRecord before = BestOf(farm, known);
+  slower = 2;
+  const int64_t anew = farm.Submit(10, "b");
+  ASSERT_TRUE(farm.WaitFor(anew));
+  EXPECT_EQ(farm.store().GetJob(anew)->state, JobState::kDone);
+  EXPECT_THAT(
+      farm.store().GetJob(anew)->detail,
+      testing::AllOf(HasSubstr("task \"matmul\" was searched anew: its best takes"), HasSubstr("recorded are")));
+  EXPECT_THAT(farm.CountStates(anew), ElementsAre(Pair("OK", 10))) << "with its whole budget";
+  const TuningRecord best = BestOf(farm, anew);
+  EXPECT_GT(best.id, before.id);
+  EXPECT_GE(best.timings->median_ns, 2000) << "what was measured before is no longer true";
+  // Now it is decided again.
+  const int64_t third = farm.Submit(10, "c");
+  ASSERT_TRUE(farm.WaitFor(third));
+  EXPECT_THAT(farm.CountStates(third), testing::IsEmpty());
 }
 
 TEST(Coordinator, TakesBackWhatIsWrongOnOtherInputs) {
@@ -202,7 +240,7 @@ TEST(Coordinator, RefusesATimeThatTheMachineCannotReach) {
 
 TEST(Coordinator, CountsWhatTheDatabaseHoldsAlready) {
   FakeFarm farm;
-  farm.AddDevice("d1");
+  farm.AddDevice("d1", LuckyOnce);
   ASSERT_TRUE(farm.WaitFor(farm.Submit(12, "a")));
   const int64_t same = farm.Submit(12, "b");
   ASSERT_TRUE(farm.WaitFor(same));
