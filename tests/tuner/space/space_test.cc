@@ -445,6 +445,20 @@ TEST(TransposedTiles, AreSquaresThatRegistersTurn) {
   }
 }
 
+// 64 bytes in a vector are more rows than there are registers.
+TEST(TransposedTiles, AreOfSixteenRowsAtMost) {
+  std::string text = kTransposedPlusBias;
+  for (const auto& [from, to] : {std::pair("float32", "int8"), std::pair("48", "64"), std::pair("32", "64")})
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += 2)
+      text.replace(at, std::string_view(from).size(), to);
+  const TuneTask task = TaskOf(text.c_str());
+  ASSERT_EQ(task.sketches.size(), 1u);
+  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/5)->Propose(1);
+  ASSERT_EQ(candidates.size(), 1u);
+  ExpectSameBits(task.func, candidates[0].func);
+  EXPECT_THAT(Print(*Lower(candidates[0].func)), HasSubstr("T.int8x16 = T.Shuffle(["));
+}
+
 TEST(TransposedTiles, AreLeftAloneWhereNoSquareDividesBothSides) {
   std::string text = kTransposedPlusBias;
   for (size_t at = 0; (at = text.find("48", at)) != std::string::npos;) text.replace(at, 2, "49");
