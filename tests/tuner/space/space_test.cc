@@ -100,7 +100,8 @@ INSTANTIATE_TEST_SUITE_P(
                     SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"CentredRows", kCentredRows, true},
                     SpaceCase{"Depthwise14", kDepthwise14, true},
                     SpaceCase{"ProductWithTransposed", kProductWithTransposed, true},
-                    SpaceCase{"TransposedPlusBias", kTransposedPlusBias, false}),
+                    SpaceCase{"TransposedPlusBias", kTransposedPlusBias, false},
+                    SpaceCase{"ColumnSums", kColumnSums, false}),
     [](const auto& info) { return info.param.name; });
 
 // Rows of 14 elements in vectors of 16 lanes: the tile's rows are as long as a vector is.
@@ -431,6 +432,16 @@ TEST(Rows, AreLeftAloneWhereNoVectorDividesThem) {
   EXPECT_THAT(ScheduleRows(schedule, Avx512(), Accumulators::kFixed, RowsAtOnce::kOne).message(),
               HasSubstr("no block reduces neighbours"));
   EXPECT_TRUE(DefaultSchedule(Parse(text.c_str()), Avx512()).ok());
+}
+
+// Each step adds to all sums of a task before the next one, and the bits stay.
+TEST(ReductionTiles, WalkThroughTheInputAsItLies) {
+  const TuneTask task = TaskOf(kColumnSums);
+  ASSERT_EQ(task.sketches.size(), 1u);
+  for (const MeasureCandidate& candidate : MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(8, 2))) {
+    ExpectSameBits(task.func, candidate.func);
+    EXPECT_THAT(Print(candidate.func), HasSubstr("for k_0, j_0_1 in T.grid("));
+  }
 }
 
 // Squares of 16 of the 32 rows and 48 columns, each made of rows: no lane is loaded by itself.
