@@ -10,7 +10,6 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t kMostRowsOfSquare = 16;
 constexpr int64_t kSquareBits = 128;  // Of lanes that shuffles of all vectors can reach each other in.
 
 using RowVectors = std::vector<Expr>;

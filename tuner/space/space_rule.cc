@@ -2,6 +2,7 @@
 
 #include "tuner/space/dot_tiles.h"
 #include "tuner/space/packed_tiles.h"
+#include "tuner/space/reduction_tiles.h"
 #include "tuner/space/row_reduction.h"
 #include "tuner/space/transposed_tiles.h"
 #include "tuner/space/vector_tiles.h"
@@ -14,6 +15,7 @@ constexpr SpaceRule kCpuRules[] = {
     {"vector_tiles", "register tiles of the anchor, for each axis that can be vector lanes", VectorTiles},
     {"packed_tiles", "the same for axes that become lanes by another layout of what is read", PackedTiles},
     {"rows", "functions that reduce the axis along which their input lies in memory, row by row", RowSchedules},
+    {"reduction_tiles", "reductions that use each input once, by vectors of results", ReductionTiles},
     {"transposed_tiles", "copies that turn rows into columns, by square tiles in registers", TransposedTiles},
 };
 

@@ -1,5 +1,6 @@
 #include "tuner/space/transposed_tiles.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "compiler/schedule/analysis.h"
@@ -7,6 +8,7 @@
 #include "compiler/schedule/fuse.h"
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/sampling.h"
+#include "compiler/transform/transpose_tiles.h"
 #include "support/status_macros.h"
 #include "tuner/space/block_pattern.h"
 #include "tuner/space/tile_levels.h"
@@ -42,7 +44,7 @@ std::optional<Turn> TurnOfSide(const BlockNode& block, int64_t side) {
 }
 
 std::optional<Turn> TurnOf(const BlockNode& block, const Target& target) {
-  for (int64_t side = VectorsFor(block, target).lanes; side >= 4; side /= 2)
+  for (int64_t side = std::min<int64_t>(VectorsFor(block, target).lanes, kMostRowsOfSquare); side >= 4; side /= 2)
     if (const std::optional<Turn> turn = TurnOfSide(block, side)) return turn;
   return std::nullopt;
 }

@@ -22,6 +22,7 @@ def _kinds(p, w):
         "transpose": lambda x: x.permute(p["order"]).contiguous(),
         "add_relu": lambda x, y: F.relu(x + y),
         "bias_gelu": lambda x: F.gelu(x + w["bias"]),
+        "attention": F.scaled_dot_product_attention,
         "swiglu": lambda x, y: F.silu(x) * y,
     }
 

@@ -295,6 +295,19 @@ def swiglu(name, m, n):
     return rows(name, "swiglu", (m, n), nodes, inputs=("x", "y"))
 
 
+def attention(name, heads, length, depth):
+    """softmax(Q K^T / sqrt(depth)) V of one sequence."""
+    nodes = [
+        helper.make_node("Transpose", ["k"], ["k_turned"], perm=[0, 2, 1]),
+        helper.make_node("MatMul", ["q", "k_turned"], ["products"]),
+        helper.make_node("Mul", ["products", "scale"], ["scores"]),
+        helper.make_node("Softmax", ["scores"], ["shares"], axis=-1),
+        helper.make_node("MatMul", ["shares", "v"], ["out"]),
+    ]
+    shape, scalars = (heads, length, depth), {"scale": numpy.float32(depth**-0.5)}
+    return rows(name, "attention", shape, nodes, inputs=("q", "k", "v"), flops=4 * heads * length * length * depth, scalars=scalars)
+
+
 def _shape_of(value):
     return tuple(dim.dim_value for dim in value.type.tensor_type.shape.dim)
 
@@ -350,6 +363,7 @@ PRODUCTS = [
 ]  # fmt: skip
 BATCHED = [(12, 128, 128, 64), (12, 128, 64, 128), (64, 32, 32, 32), (256, 16, 16, 16)]
 SOFTMAX = [(1536, 128), (6144, 384), (1024, 1000), (1, 1000), (128, 32768)]
+ATTENTION = [(12, 128, 64), (16, 384, 64), (12, 512, 64)]
 NORMS = [(128, 768), (512, 1024), (4096, 4096)]
 
 
@@ -402,6 +416,10 @@ def _memory_rows():
     yield swiglu("swiglu_512x14336", 512, 14336)
 
 
+def _attention_rows():
+    yield from (attention(f"attention_{heads}x{length}x{depth}", heads, length, depth) for heads, length, depth in ATTENTION)
+
+
 LISTS = {
     "gemm": _gemm_rows,
     "gemm2": _given_rows,
@@ -409,6 +427,7 @@ LISTS = {
     "depthwise": lambda: (depthwise("dw_" + "_".join(map(str, row)), *row) for row in DEPTHWISE),
     "rows": _row_rows,
     "memory": _memory_rows,
+    "attention": _attention_rows,
     "int8": lambda: _narrow_rows("int8", ("uint8", "int8", "int32")),
     "bf16": lambda: _narrow_rows("bf16", ("bfloat16", "bfloat16", "bfloat16")),
 }

@@ -69,6 +69,7 @@ constexpr RuleCase kCases[] = {
     {"MatrixTimesVector", kMatrixTimesVector, kVnni, "rows 1"},
     {"NormalizedRows", kNormalizedRows, kVnni, "rows 2"},
     {"CentredRows", kCentredRows, kVnni, "rows 2"},
+    {"ColumnSums", kColumnSums, kVnni, "reduction_tiles 1"},
     {"TransposedPlusBias", kTransposedPlusBias, kVnni, "transposed_tiles 1"},
 };
 INSTANTIATE_TEST_SUITE_P(Workloads, SpaceRuleTest, testing::ValuesIn(kCases),

@@ -100,7 +100,8 @@ INSTANTIATE_TEST_SUITE_P(
                     SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"CentredRows", kCentredRows, true},
                     SpaceCase{"Depthwise14", kDepthwise14, true},
                     SpaceCase{"ProductWithTransposed", kProductWithTransposed, true},
-                    SpaceCase{"TransposedPlusBias", kTransposedPlusBias, false}),
+                    SpaceCase{"TransposedPlusBias", kTransposedPlusBias, false},
+                    SpaceCase{"ColumnSums", kColumnSums, false}),
     [](const auto& info) { return info.param.name; });
 
 // Rows of 14 elements in vectors of 16 lanes: the tile's rows are as long as a vector is.
@@ -459,6 +460,16 @@ TEST(Rows, AreLeftAloneWhereNoVectorDividesThem) {
   EXPECT_TRUE(DefaultSchedule(Parse(text.c_str()), Avx512()).ok());
 }
 
+// Each step adds to all sums of a task before the next one, and the bits stay.
+TEST(ReductionTiles, WalkThroughTheInputAsItLies) {
+  const TuneTask task = TaskOf(kColumnSums);
+  ASSERT_EQ(task.sketches.size(), 1u);
+  for (const MeasureCandidate& candidate : MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(8, 2))) {
+    ExpectSameBits(task.func, candidate.func);
+    EXPECT_THAT(Print(candidate.func), HasSubstr("for k_0, j_0_1 in T.grid("));
+  }
+}
+
 // Squares of 16 of the 32 rows and 48 columns, each made of rows: no lane is loaded by itself.
 TEST(TransposedTiles, AreSquaresThatRegistersTurn) {
   const TuneTask task = TaskOf(kTransposedPlusBias);
@@ -469,6 +480,20 @@ TEST(TransposedTiles, AreSquaresThatRegistersTurn) {
     EXPECT_THAT(lowered, HasSubstr("T.Shuffle(["));
     EXPECT_EQ(lowered.find(", 32, 16)"), std::string::npos) << "lanes 32 apart\n" << lowered;
   }
+}
+
+// 64 bytes in a vector are more rows than there are registers.
+TEST(TransposedTiles, AreOfSixteenRowsAtMost) {
+  std::string text = kTransposedPlusBias;
+  for (const auto& [from, to] : {std::pair("float32", "int8"), std::pair("48", "64"), std::pair("32", "64")})
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += 2)
+      text.replace(at, std::string_view(from).size(), to);
+  const TuneTask task = TaskOf(text.c_str());
+  ASSERT_EQ(task.sketches.size(), 1u);
+  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/5)->Propose(1);
+  ASSERT_EQ(candidates.size(), 1u);
+  ExpectSameBits(task.func, candidates[0].func);
+  EXPECT_THAT(Print(*Lower(candidates[0].func)), HasSubstr("T.int8x16 = T.Shuffle(["));
 }
 
 TEST(TransposedTiles, AreLeftAloneWhereNoSquareDividesBothSides) {

@@ -182,6 +182,17 @@ def main(X: T.Buffer((6, 128), "float32"), Y: T.Buffer((6, 128), "float32")):
             Y[vi, vk] = (X[vi, vk] - M[vi]) * (V[vi] + T.float32(1))
 )";
 
+inline constexpr char kColumnSums[] = R"(
+@T.prim_func
+def main(A: T.Buffer((32, 96), "float32"), S: T.Buffer((96,), "float32")):
+    for j, k in T.grid(96, 32):
+        with T.block("sum"):
+            vj, vk = T.axis.remap("SR", [j, k])
+            with T.init():
+                S[vj] = T.float32(0)
+            S[vj] = S[vj] + A[vk, vj]
+)";
+
 inline constexpr char kTransposedPlusBias[] = R"(
 @T.prim_func
 def main(A: T.Buffer((3, 48, 32), "float32"), bias: T.Buffer((32,), "float32"), B: T.Buffer((3, 32, 48), "float32")):
