@@ -8,6 +8,7 @@
 #include "compiler/arith/iter_map.h"
 #include "compiler/arith/linear.h"
 #include "compiler/ir/child_stmts.h"
+#include "compiler/ir/iter_bindings.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -279,17 +280,6 @@ std::vector<BufferRegion> RegionsWith(std::vector<BufferRegion> regions, const V
   return regions;
 }
 
-namespace {
-
-VarMap BindingsOf(const BlockRealize& realize) {
-  VarMap bindings;
-  for (size_t i = 0; i < realize.iter_values.size(); ++i)
-    bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
-  return bindings;
-}
-
-}  // namespace
-
 std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& realize) {
   std::optional<VarMap> bindings;  // Made for indices that are more than an iter var.
   const auto bind = [&](const Expr& e) {
@@ -297,7 +287,7 @@ std::vector<Range> BoundRegion(const BufferRegion& region, const BlockRealize& r
     for (size_t i = 0; i < realize.iter_values.size(); ++i)
       if (e.same_as(realize.block->iter_vars[i].var) && e.dtype() == realize.iter_values[i].dtype())
         return realize.iter_values[i];
-    if (!bindings) bindings = BindingsOf(realize);
+    if (!bindings) bindings = IterBindings(realize);
     return Substitute(e, *bindings);
   };
   const auto is_moving = [&](const Expr& extent) {
@@ -492,9 +482,7 @@ bool RunsForAll(const Schedule& schedule, int block, const std::vector<IterVar>&
   const int scope = schedule.ScopeOf(block);
   GuardedAccess access{{}, LoopsBetween(schedule, scope, block), realize.predicate};
   std::vector<Range> all;
-  VarMap bound;
-  for (size_t i = 0; i < realize.iter_values.size(); ++i)
-    bound.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
+  const VarMap bound = IterBindings(realize);
   for (const IterVar& iter : iters) {
     access.region.push_back({bound.at(iter.var.get()), IntConst(iter.var.dtype(), 1)});
     all.push_back(iter.domain);

@@ -5,6 +5,7 @@
 #include "compiler/arith/int_set.h"
 #include "compiler/arith/linear.h"
 #include "compiler/arith/simplifier.h"
+#include "compiler/ir/iter_bindings.h"
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/cache_stage.h"
 #include "compiler/schedule/independence.h"
@@ -254,9 +255,7 @@ StatusOr<std::vector<Range>> TouchedInPlace(const Schedule& schedule, int row, c
       touched = touched ? UnionRegion(*touched, region.region, analyzer) : region.region;
     }
   }
-  VarMap bound;
-  for (size_t i = 0; i < node.iter_vars.size(); ++i) bound.emplace(node.iter_vars[i].var.get(), realize.iter_values[i]);
-  return RegionWith(*touched, bound);
+  return RegionWith(*touched, IterBindings(realize));
 }
 
 // Behind `row` and those of `rows`, who use the cache, before the first other reader: in the loop around both where

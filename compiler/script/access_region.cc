@@ -8,6 +8,7 @@
 #include "compiler/arith/canonicalizer.h"
 #include "compiler/arith/int_set.h"
 #include "compiler/ir/integer.h"
+#include "compiler/ir/iter_bindings.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/script/complete.h"
@@ -163,10 +164,7 @@ class Detector : public StmtExprVisitor {
     TouchRegion(writes_, FullRegion(*owner), {});
   }
   void VisitBlockRealize(const Stmt&, const BlockRealize& realize) override {
-    VarMap bindings;
-    for (size_t i = 0; i < realize.iter_values.size() && i < realize.block->iter_vars.size(); ++i) {
-      bindings.emplace(realize.block->iter_vars[i].var.get(), realize.iter_values[i]);
-    }
+    const VarMap bindings = IterBindings(realize);
     for (const Expr& value : realize.iter_values) VisitExpr(value);
     VisitExpr(realize.predicate);
     for (const BufferRegion& region : realize.block->reads) TouchRegion(reads_, region, bindings);

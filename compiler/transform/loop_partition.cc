@@ -1,6 +1,7 @@
 #include "compiler/transform/loop_partition.h"
 
 #include "compiler/arith/analyzer.h"
+#include "compiler/ir/unrolled_stores.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -56,31 +57,6 @@ class GuardFinder : public StmtExprVisitor {
     }
   }
 };
-
-// Stores that unrolling writes out.
-int64_t CountStores(const Stmt& stmt) {
-  if (const For* loop = stmt.As<For>()) {
-    const int64_t* extent = AsIntConst(loop->extent);
-    return CountStores(loop->body) * (loop->kind == ForKind::kUnrolled && extent != nullptr ? *extent : 1);
-  }
-  class Counter : public StmtExprVisitor {
-   public:
-    int64_t stores = 0;
-
-   protected:
-    void VisitStmt(const Stmt& part) override {
-      stores += part.As<BufferStore>() != nullptr ? 1 : 0;
-      if (part.As<For>() != nullptr)
-        stores += CountStores(part);
-      else
-        StmtExprVisitor::VisitStmt(part);
-    }
-    void VisitExpr(const Expr&) override {}
-  };
-  Counter counter;
-  counter(stmt);
-  return counter.stores;
-}
 
 // Removes from `stmt` the guards that its loops prove.
 class GuardDropper : public StmtExprMutator {
@@ -215,7 +191,7 @@ class Partitioner : public StmtExprMutator {
       if (is_worth_it(held)) return Split{held};
     }
     if (loop.kind == ForKind::kParallel || finder.value_guards.empty()) return std::nullopt;
-    const int64_t stores = CountStores(loop.body);
+    const int64_t stores = CountUnrolledStores(loop.body);
     if (added_stores_ + stores > kMostStores) return std::nullopt;
     for (const Expr& guard : finder.value_guards) {
       for (const bool leads : {true, false}) {

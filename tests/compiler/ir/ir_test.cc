@@ -1,9 +1,11 @@
 #include <gmock/gmock.h>
 
 #include "compiler/ir/declare_buffers.h"
+#include "compiler/ir/iter_bindings.h"
 #include "compiler/ir/memory.h"
 #include "compiler/ir/structural.h"
 #include "compiler/ir/structural_difference.h"
+#include "compiler/ir/unrolled_stores.h"
 #include "compiler/ir/visitor.h"
 
 namespace lathe {
@@ -262,6 +264,35 @@ TEST(DataType, ReadsBackWhatItPrints) {
   }
   EXPECT_THAT(DataType::Parse("float31").status().message(),
               testing::HasSubstr("read dtype \"float31\": unknown type"));
+}
+
+// unrolled i in 0..4 { if i < 2 { serial j in 0..8 { B[i] = 1 } } else { unrolled k in 0..n { B[i] = 2; B[i] = 3 } } }
+TEST(CountUnrolledStores, CountsWhatIsWrittenOutAndNoIterations) {
+  const Buffer b = MakeBuffer("B", {4});
+  const Var i("i"), j("j"), k("k"), n("n");
+  const Stmt once = MakeStore(b, 1, {i});
+  const Stmt twice = Seq{{MakeStore(b, 2, {i}), MakeStore(b, 3, {i})}};
+  const Stmt branch = IfThenElse{Less(i, 2), MakeFor(j, 8, once), MakeFor(k, n, twice, ForKind::kUnrolled)};
+  EXPECT_EQ(CountUnrolledStores(MakeFor(i, 4, branch, ForKind::kUnrolled)), 4 * (1 + 2));
+  EXPECT_EQ(CountUnrolledStores(MakeFor(i, 4, branch)), 1 + 2);
+}
+
+TEST(CountUnrolledStores, CountsInits) {
+  const Buffer b = MakeBuffer("B", {4});
+  const Var i("i"), vi("vi");
+  BlockNode sum{.name = "sum", .init = MakeStore(b, 0, {vi}), .body = MakeStore(b, Load(b, {vi}) + 1, {vi})};
+  sum.iter_vars.push_back({{0, 4}, vi, IterKind::kReduce});
+  EXPECT_EQ(CountUnrolledStores(MakeFor(i, 4, BlockRealize{{i}, True(), Block(sum)}, ForKind::kUnrolled)), 8);
+}
+
+TEST(IterBindings, LeaveOutWhatHasNoPartner) {
+  const Var i("i"), vi("vi"), vj("vj");
+  BlockNode block{.name = "b", .body = Evaluate{0}};
+  block.iter_vars = {{{0, 4}, vi, IterKind::kSpatial}, {{0, 4}, vj, IterKind::kSpatial}};
+  const VarMap bindings = IterBindings({{i + 1}, True(), Block(block)});
+  ASSERT_EQ(bindings.size(), 1);
+  EXPECT_TRUE(StructuralEqual(bindings.at(vi.get()), i + 1));
+  EXPECT_EQ(IterBindings({{i, i, i}, True(), Block(block)}).size(), 2);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "tuner/search/search_strategy.h"
 #include "tuner/space/auto_inline.h"
 #include "tuner/space/block_pattern.h"
+#include "tuner/space/constraints.h"
 #include "tuner/space/default_schedule.h"
 #include "tuner/space/register_pressure.h"
 #include "tuner/space/row_reduction.h"
@@ -532,6 +533,21 @@ INSTANTIATE_TEST_SUITE_P(Extents, ChooseLanesTest,
                                          LanesCase{16, kAvx2, 8}, LanesCase{14, kAvx2, 16}, LanesCase{12, kAvx2, 16},
                                          LanesCase{7, kAvx2, 8}, LanesCase{17, kAvx2, 8}, LanesCase{14, kNeon, 16},
                                          LanesCase{12, kNeon, 4}, LanesCase{7, kNeon, 8}, LanesCase{17, kNeon, 4}));
+
+TEST(CheckConstraints, CountsWhatUnrollingWritesOutBelowConditions) {
+  const StatusOr<Schedule> candidate = Schedule::Create(Parse(R"(
+@T.prim_func
+def main(A: T.Buffer((701,), "float32"), B: T.Buffer((701,), "float32"), n: T.int32):
+    for i in T.unroll(701):
+        if i < n:
+            with T.block("copy"):
+                vi = T.axis.spatial(701, i)
+                B[vi] = A[vi]
+)"));
+  ASSERT_TRUE(candidate.ok()) << candidate.status().ToString();
+  EXPECT_THAT(CheckConstraints(*candidate, Avx512()).message(),
+              HasSubstr("unrolling writes out 701 stores, at most 600 are allowed"));
+}
 
 }  // namespace
 }  // namespace lathe
