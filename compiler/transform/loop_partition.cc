@@ -166,7 +166,7 @@ class Partitioner : public StmtExprMutator {
     return copy;
   }
   Stmt VisitTail(const Stmt& tail) {
-    const int64_t stores = CountStores(tail);
+    const int64_t stores = CountUnrolledStores(tail);
     if (added_stores_ + stores > kMostStores) return tail;
     added_stores_ += stores;
     return VisitStmt(tail);

@@ -20,7 +20,7 @@ def main(A: T.Buffer((96, 512), "float32"), B: T.Buffer((512, 320), "float32"), 
             C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 )";
 
-constexpr int kSeeds = 5, kTrials = 80;
+constexpr int kSeeds = 11, kTrials = 80;  // Fewer seeds are luck: sketches differ by up to a factor of two.
 
 double BestAfterTrials(SearchStrategy& search, uint64_t seed) {
   SimulatedDevice device({.seed = seed});
