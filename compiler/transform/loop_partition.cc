@@ -3,15 +3,10 @@
 #include "compiler/arith/analyzer.h"
 #include "compiler/ir/unrolled_stores.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/transform/guarded_value.h"
 
 namespace lathe {
 namespace {
-
-const Call* AsChoice(const Expr& e) {
-  static const Op* const if_then_else = FindOp("if_then_else");
-  const Call* call = e.As<Call>();
-  return call != nullptr && call->op == if_then_else && call->args[0].dtype().is_scalar() ? call : nullptr;
-}
 
 // Whether the condition is asked so seldom that it costs nothing: a loop that stays one runs under it.
 bool IsSeldom(const IfThenElse& branch) {
@@ -40,7 +35,7 @@ class GuardFinder : public StmtExprVisitor {
     StmtExprVisitor::VisitStmt(stmt);
   }
   void VisitExpr(const Expr& e) override {
-    if (const Call* choice = AsChoice(e)) Add(choice->args[0], value_guards);
+    if (const Call* guarded = AsGuardedValue(e)) Add(guarded->args[0], value_guards);
     StmtExprVisitor::VisitExpr(e);
   }
   void VisitBufferLoad(const Expr&, const BufferLoad&) override {}  // Indices have none.
@@ -79,12 +74,8 @@ class GuardDropper : public StmtExprMutator {
   }
   Expr VisitExpr(const Expr& e) override {
     const Expr visited = StmtExprMutator::VisitExpr(e);
-    const Call* choice = AsChoice(visited);
-    if (choice == nullptr) return visited;
-    const Expr rest = Prune(choice->args[0]);
-    if (IsConstInt(rest, 1)) return choice->args[1];
-    if (rest.same_as(choice->args[0])) return visited;
-    return MakeCall(visited.dtype(), "if_then_else", {rest, choice->args[1], choice->args[2]});
+    const Call* guarded = AsGuardedValue(visited);
+    return guarded == nullptr ? visited : UnderGuard(visited, Prune(guarded->args[0]));
   }
 
  private:

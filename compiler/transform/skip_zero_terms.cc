@@ -5,27 +5,18 @@
 
 #include "compiler/arith/linear.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/transform/guarded_value.h"
 
 namespace lathe {
 namespace {
-
-const Call* AsGuarded(const Expr& e) {
-  static const Op* const if_then_else = FindOp("if_then_else");
-  const Call* call = e.As<Call>();
-  return call != nullptr && call->op == if_then_else && call->args[0].dtype().is_scalar() ? call : nullptr;
-}
 
 bool IsZero(const Expr& e) {
   const FloatImm* number = e.As<FloatImm>();
   return number != nullptr ? number->value == 0 : IsConstInt(e, 0);
 }
-bool IsCallOf(const Expr& e, const char* op) {
-  const Call* call = e.As<Call>();
-  return call != nullptr && call->op == FindOp(op);
-}
 bool IsIdentityOf(BinaryOp op, const Expr& e) {
-  return (op == BinaryOp::kAdd && IsZero(e)) || (op == BinaryOp::kMax && IsCallOf(e, "min_value")) ||
-         (op == BinaryOp::kMin && IsCallOf(e, "max_value"));
+  return (op == BinaryOp::kAdd && IsZero(e)) || (op == BinaryOp::kMax && AsCall(e, "min_value") != nullptr) ||
+         (op == BinaryOp::kMin && AsCall(e, "max_value") != nullptr);
 }
 
 bool SameElement(const BufferLoad& load, const BufferStore& store) {
@@ -37,7 +28,7 @@ bool SameElement(const BufferLoad& load, const BufferStore& store) {
 
 // The guarded value of a term that is the operation's identity where the guard fails; nullptr: there is none.
 const Expr* FindGuarded(const Expr& term, BinaryOp op) {
-  if (const Call* call = AsGuarded(term)) return IsIdentityOf(op, call->args[2]) ? &term : nullptr;
+  if (const Call* call = AsGuardedValue(term)) return IsIdentityOf(op, call->args[2]) ? &term : nullptr;
   const Binary* product = term.As<Binary>();
   if (op != BinaryOp::kAdd || product == nullptr || product->op != BinaryOp::kMul) return nullptr;
   const Expr* in_a = FindGuarded(product->a, op);
@@ -74,10 +65,7 @@ class Unguarder : public StmtExprMutator {
 
  protected:
   Expr VisitExpr(const Expr& e) override {
-    if (!e.same_as(guarded_)) return StmtExprMutator::VisitExpr(e);
-    const Call& call = *AsGuarded(e);
-    if (IsConstInt(rest_, 1)) return call.args[1];
-    return MakeCall(e.dtype(), "if_then_else", {rest_, call.args[1], call.args[2]});
+    return e.same_as(guarded_) ? UnderGuard(e, rest_) : StmtExprMutator::VisitExpr(e);
   }
 
  private:
@@ -101,7 +89,7 @@ class Skipper : public StmtExprMutator {
     const Expr* guarded = nest.store == nullptr ? nullptr : GuardedTermOf(*nest.store);
     if (guarded == nullptr) return loop.body;
     Expr here = True(), rest = True();
-    for (const Expr& part : ConjunctsOf(AsGuarded(*guarded)->args[0])) {
+    for (const Expr& part : ConjunctsOf(AsGuardedValue(*guarded)->args[0])) {
       Expr& side = BelongsTo(part, loop.loop_var.get(), nest) ? here : rest;
       side = And(side, part);
     }

@@ -184,27 +184,33 @@ Value* KernelEmitter::EmitExpr(const Expr& e) {
 }
 
 Value* KernelEmitter::EmitShuffle(const Shuffle& shuffle, DataType dtype) {
-  std::vector<Value*> vectors, lanes;
+  std::vector<Value*> vectors;
   std::vector<int> picks;
+  int64_t num_lanes = 0;
   for (const Expr& e : shuffle.vectors) {
     vectors.push_back(EmitExpr(e));
     if (!error_.ok()) return Poison(dtype);
-    for (uint64_t i = 0; i < e.dtype().lanes; ++i)
-      lanes.push_back(e.dtype().is_scalar() ? vectors.back() : b_.CreateExtractElement(vectors.back(), i));
+    num_lanes += e.dtype().lanes;
   }
   for (const Expr& index : shuffle.indices) {
     const int64_t* lane = AsIntConst(index);
-    if (lane == nullptr || *lane < 0 || *lane >= static_cast<int64_t>(lanes.size())) {
+    if (lane == nullptr || *lane < 0 || *lane >= num_lanes) {
       Fail("T.Shuffle picks a lane that is no constant or not there");
       return Poison(dtype);
     }
     picks.push_back(static_cast<int>(*lane));
   }
-  if (dtype.is_scalar()) return lanes[static_cast<size_t>(picks[0])];
   // Pairs stay pairs: of single lanes LLVM would make instructions of its own choice.
   const bool is_pair = vectors.size() == 2 && vectors[0]->getType()->isVectorTy();
-  if (is_pair && vectors[0]->getType() == vectors[1]->getType())
+  if (!dtype.is_scalar() && is_pair && vectors[0]->getType() == vectors[1]->getType())
     return b_.CreateShuffleVector(vectors[0], vectors[1], picks);
+  std::vector<Value*> lanes;
+  for (Value* vector : vectors) {
+    const auto* type = llvm::dyn_cast<llvm::FixedVectorType>(vector->getType());
+    for (uint64_t i = 0; i < (type == nullptr ? 1 : type->getNumElements()); ++i)
+      lanes.push_back(type == nullptr ? vector : b_.CreateExtractElement(vector, i));
+  }
+  if (dtype.is_scalar()) return lanes[static_cast<size_t>(picks[0])];
   Value* result = Poison(dtype);
   for (uint64_t i = 0; i < picks.size(); ++i)
     result = b_.CreateInsertElement(result, lanes[static_cast<size_t>(picks[i])], i);
