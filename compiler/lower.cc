@@ -448,8 +448,12 @@ std::vector<std::string_view> TvmLowerPhase(int phase, bool simple_mode, bool of
 }
 
 StatusOr<PrimFunc> Lower(PrimFunc func, const LowerOptions& options) {
+  return LowerBy(kCpuPasses, std::move(func), options);
+}
+
+StatusOr<PrimFunc> LowerBy(std::span<const LowerPass> passes, PrimFunc func, const LowerOptions& options) {
   if (options.verify) RETURN_IF_ERROR(VerifyWellFormed(func));
-  for (const LowerPass& pass : kCpuPasses) {
+  for (const LowerPass& pass : passes) {
     const auto start = std::chrono::steady_clock::now();
     StatusOr<PrimFunc> result = pass.run(std::move(func));
     if (!result.ok()) return result.status();

@@ -42,6 +42,8 @@ struct LowerOptions {
 
 // Errors name the pass. An ill-formed result of a pass is Internal: the pass has the fault; an ill-formed `func` is
 // InvalidArgument.
+StatusOr<PrimFunc> LowerBy(std::span<const LowerPass> passes, PrimFunc func, const LowerOptions& options = {});
+// By CpuPasses().
 StatusOr<PrimFunc> Lower(PrimFunc func, const LowerOptions& options = {});
 
 // One row of the tables. NotFound lists the names there are; InvalidArgument: the function has not the form that the

@@ -32,6 +32,24 @@ class PhaseClock {
   TimePoint last_ = SystemClock().Now();
 };
 
+// How modules are made for a kind of target: a row each. What a search knows of a kind: tuner/space/target_space.h.
+struct TargetBackend {
+  std::string_view kind;                   // Target::kind()
+  std::span<const LowerPass> (*passes)();  // From scheduled TensorIR to what `compile` takes.
+  StatusOr<CompiledModule> (*compile)(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections,
+                                      const Target& target, const CodegenOptions& options);
+};
+constexpr TargetBackend kBackends[] = {
+    {"llvm", CpuPasses, CompileModule},
+};
+
+StatusOr<const TargetBackend*> BackendOf(const Target& target) {
+  for (const TargetBackend& backend : kBackends)
+    if (backend.kind == target.kind()) return &backend;
+  return Unimplemented(fmt::format("build for target \"{}\": no code generator for kind \"{}\"; rebuild lathe-builder",
+                                   target.ToString(), target.kind()));
+}
+
 class MappedFile {
  public:
   static StatusOr<MappedFile> Open(const std::string& path) {
@@ -88,7 +106,7 @@ Status WriteArtifact(const std::string& path, std::string_view bytes) {
 }
 
 // The functions of one source, scheduled and lowered.
-Status AddKernels(const KernelSource& source, size_t position, const BuildSpec& spec, PhaseClock& clock,
+Status AddKernels(const KernelSource& source, size_t position, const TargetBackend& backend, PhaseClock& clock,
                   BuildTimes& times, std::vector<PrimFunc>& kernels) {
   ASSIGN_OR_RETURN(IRModule module, ParseModule(source.text, fmt::format("kernel {}", position)));
   clock.Add(times.parse);
@@ -110,7 +128,8 @@ Status AddKernels(const KernelSource& source, size_t position, const BuildSpec& 
     clock.Add(times.schedule);
     // A search has thousands of these; what they are lowered to is checked as a whole in any case.
     const bool is_candidate = !source.trace_json.empty();
-    ASSIGN_OR_RETURN(PrimFunc lowered, Lower(std::move(func), {.verify = !is_candidate, .observer = {}}));
+    const LowerOptions options{.verify = !is_candidate, .observer = {}};
+    ASSIGN_OR_RETURN(PrimFunc lowered, LowerBy(backend.passes(), std::move(func), options));
     kernels.push_back(std::move(lowered));
     clock.Add(times.lower);
   }
@@ -123,9 +142,10 @@ StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec, BuildErrorKind& kind
   BuildTimes& times = artifact.times;
   PhaseClock clock;
   ASSIGN_OR_RETURN(const Target target, Target::Parse(spec.target));
+  ASSIGN_OR_RETURN(const TargetBackend* backend, BackendOf(target));
   std::vector<PrimFunc> kernels;
   for (size_t i = 0; i < spec.kernels.size(); ++i)
-    RETURN_IF_ERROR(AddKernels(spec.kernels[i], i, spec, clock, times, kernels));
+    RETURN_IF_ERROR(AddKernels(spec.kernels[i], i, *backend, clock, times, kernels));
   std::vector<MappedFile> files;
   std::vector<ArtifactSection> sections;
   for (const SectionSource& section : spec.sections) {
@@ -134,7 +154,7 @@ StatusOr<BuildArtifact> BuildOrError(const BuildSpec& spec, BuildErrorKind& kind
     sections.push_back({section.name, files.back().bytes()});
   }
   ASSIGN_OR_RETURN(CompiledModule module,
-                   CompileModule(kernels, sections, target, {spec.kernel_abi, spec.refuses_spills}));
+                   backend->compile(kernels, sections, target, {spec.kernel_abi, spec.refuses_spills}));
   times.emit = module.times.emit, times.optimize = module.times.optimize, times.generate = module.times.generate,
   times.link = module.times.link;
   Duration compile{};

@@ -54,6 +54,8 @@ class Target {
   // defaults written out, attributes that the CPU implies left out. Parse(ToString()) gives the same on every machine.
   const std::string& ToString() const { return text_; }
 
+  // "llvm": what code generators and spaces are chosen by.
+  std::string_view kind() const { return std::string_view(text_).substr(0, text_.find(' ')); }
   enum class Arch { kX86_64, kAArch64 };
   Arch arch() const { return arch_; }
   const std::string& triple() const { return triple_; }

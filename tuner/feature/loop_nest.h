@@ -4,8 +4,8 @@
 
 #include <vector>
 
+#include "compiler/arith/index_space.h"
 #include "compiler/ir/stmt.h"
-#include "tuner/feature/affine_index.h"
 
 namespace lathe {
 

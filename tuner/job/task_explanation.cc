@@ -15,7 +15,7 @@
 #include "tuner/job/job_search.h"
 #include "tuner/search/decision_names.h"
 #include "tuner/search/decisions.h"
-#include "tuner/space/constraints.h"
+#include "tuner/space/target_space.h"
 
 namespace lathe {
 namespace {
@@ -58,7 +58,7 @@ SketchStory DescribeSketch(const TuneTask& task, const Sketch& sketch) {
     schedule.Seed(static_cast<uint64_t>(i));
     if (!sketch.trace.Replay(schedule).ok()) continue;
     if (story.choices == 0) story.choices = CountChoices(schedule.trace());
-    accepted += CheckConstraints(schedule, task.target).ok();
+    accepted += SpaceOf(task.target).check(schedule, task.target).ok();
   }
   story.accepted = static_cast<double>(accepted) / kTriesPerSketch;
   return story;
@@ -157,7 +157,7 @@ void TellNeighbours(const std::vector<const Tried*>& peers, const Tried& best,
 void TellBound(const TuneTask& task, const ScheduleTrace& trace, TaskExplanation& told) {
   StatusOr<Schedule> schedule = Schedule::Create(task.func);
   if (!schedule.ok() || !trace.Replay(*schedule).ok()) return;
-  const FeatureRow row = ExtractFeatures(schedule->func(), task.target);
+  const FeatureRow row = SpaceOf(task.target).features(schedule->func(), task.target);
   const std::vector<std::string>& names = FeatureNames();
   const auto value = [&](const char* name) {
     return row[static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())];

@@ -4,7 +4,7 @@
 
 #include "compiler/ir/structural.h"
 #include "tuner/search/decisions.h"
-#include "tuner/space/constraints.h"
+#include "tuner/space/target_space.h"
 
 namespace lathe {
 
@@ -20,12 +20,12 @@ MemberFactory::MemberFactory(const TuneTask& task) : task_(task) {
 std::optional<Schedule> MemberFactory::Replay(int sketch, const ScheduleTrace& trace, uint64_t seed) {
   if (!MayReplay()) return std::nullopt;
   StatusOr<Schedule> schedule = replays_.try_emplace(sketch, *unscheduled_).first->second.Replay(trace, seed);
-  if (!schedule.ok() || !CheckConstraints(*schedule, task_.target).ok()) return std::nullopt;
+  if (!schedule.ok() || !SpaceOf(task_.target).check(*schedule, task_.target).ok()) return std::nullopt;
   return *std::move(schedule);
 }
 
 Member MemberFactory::Describe(int sketch, const Schedule& schedule, uint64_t seed) const {
-  return {sketch, schedule.trace(), ExtractFeatures(schedule.func(), task_.target), seed};
+  return {sketch, schedule.trace(), SpaceOf(task_.target).features(schedule.func(), task_.target), seed};
 }
 
 std::optional<Member> MemberFactory::Make(int sketch, const ScheduleTrace& trace, uint64_t seed) {
@@ -56,7 +56,7 @@ std::optional<Member> MemberFactory::Recall(const ScheduleTrace& trace) {
   if (!MayReplay()) return std::nullopt;
   Schedule schedule = *unscheduled_;
   schedule.Seed(0);
-  if (!trace.Replay(schedule).ok() || !CheckConstraints(schedule, task_.target).ok()) return std::nullopt;
+  if (!trace.Replay(schedule).ok() || !SpaceOf(task_.target).check(schedule, task_.target).ok()) return std::nullopt;
   const int sketch = SketchOf(schedule.trace());
   tried_.insert(KeyOf(sketch, schedule.trace()));
   functions_.insert(StructuralHash(schedule.func()));

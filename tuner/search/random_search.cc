@@ -2,7 +2,7 @@
 
 #include "support/status_macros.h"
 #include "tuner/search/search_strategy.h"
-#include "tuner/space/constraints.h"
+#include "tuner/space/target_space.h"
 
 namespace lathe {
 
@@ -10,7 +10,7 @@ StatusOr<MeasureCandidate> MakeCandidate(const TuneTask& task, const ScheduleTra
   if (task.before_replay && !task.before_replay()) return Cancelled("replay a candidate: the search was given up");
   ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(task.func, seed));
   RETURN_IF_ERROR(trace.Replay(schedule));
-  RETURN_IF_ERROR(CheckConstraints(schedule, task.target));
+  RETURN_IF_ERROR(SpaceOf(task.target).check(schedule, task.target));
   MeasureCandidate candidate{schedule.trace(), schedule.trace().ToJson(), {}, schedule.func(), 0, seed};
   candidate.trace_digest = Sha256(candidate.trace_json);
   return candidate;

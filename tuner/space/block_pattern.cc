@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/ir/integer.h"
+#include "compiler/arith/index_space.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
 
@@ -15,68 +15,24 @@ constexpr int64_t kMaskedBits = 512;  // Of a vector with lanes left out, in one
 
 }  // namespace
 
-std::optional<int64_t> EvaluateIndex(const Expr& e, const ValueOfVar& value_of) {
-  if (const int64_t* constant = AsIntConst(e)) return *constant;
-  if (IsVar(e)) return value_of(e.get());
-  if (const Cast* cast = e.As<Cast>()) return EvaluateIndex(cast->value, value_of);
-  const Binary* binary = e.As<Binary>();
-  if (binary == nullptr) return std::nullopt;
-  const std::optional<int64_t> a = EvaluateIndex(binary->a, value_of), b = EvaluateIndex(binary->b, value_of);
-  if (!a || !b) return std::nullopt;
-  switch (binary->op) {
-    case BinaryOp::kAdd:
-      return *a + *b;
-    case BinaryOp::kSub:
-      return *a - *b;
-    case BinaryOp::kMul:
-      return *a * *b;
-    case BinaryOp::kFloorDiv:
-      return *b > 0 ? std::optional(FloorDivide(*a, *b)) : std::nullopt;
-    case BinaryOp::kFloorMod:
-      return *b > 0 ? std::optional(FloorModulo(*a, *b)) : std::nullopt;
-    case BinaryOp::kMin:
-      return std::min(*a, *b);
-    case BinaryOp::kMax:
-      return std::max(*a, *b);
-    default:
-      return std::nullopt;
-  }
-}
-
-std::optional<int64_t> FlatOffset(const BlockNode& block, const BufferRegion& region,
-                                  std::span<const int64_t> iter_values) {
-  const auto value_of = [&](const ExprNode* var) -> std::optional<int64_t> {
-    for (size_t i = 0; i < block.iter_vars.size(); ++i) {
-      if (block.iter_vars[i].var.get() == var) return iter_values[i];
-    }
-    return std::nullopt;
-  };
-  const std::optional<std::vector<int64_t>> shape = ConstantShape(region.buffer->shape);
-  if (!shape || !region.buffer->strides.empty()) return std::nullopt;
-  int64_t offset = 0;
-  for (size_t dim = 0; dim < shape->size(); ++dim) {
-    const std::optional<int64_t> index = EvaluateIndex(region.region[dim].min, value_of);
-    if (!index) return std::nullopt;
-    offset = offset * (*shape)[dim] + *index;
-  }
-  return offset;
-}
-
 std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lane) {
-  std::vector<int64_t> values(block.iter_vars.size(), 0);
-  const std::optional<int64_t> origin = FlatOffset(block, region, values);
-  values[iter] = lane;
-  const std::optional<int64_t> moved = FlatOffset(block, region, values);
-  if (!origin || !moved) return std::nullopt;
-  return *moved - *origin;
+  IndexSpace space;
+  const std::vector<int> iters = space.AddIters(block);
+  const std::optional<AffineForm> place = space.FlatPlace(region);
+  if (!place) return std::nullopt;
+  return space.At(*place, iters[iter], lane) - space.At(*place, iters[iter], 0);
 }
 
 Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lanes) {
-  const std::optional<int64_t> step = OffsetOfLane(block, region, iter, 1);
-  if (!step || *step < 0 || *step > kMaxLoadStride) return Stride::kOther;
+  IndexSpace space;
+  const int loop = space.AddIters(block)[iter];
+  const std::optional<AffineForm> place = space.FlatPlace(region);
+  const auto offset = [&](int64_t lane) { return space.At(*place, loop, lane) - space.At(*place, loop, 0); };
+  const int64_t step = place ? offset(1) : -1;
+  if (step < 0 || step > kMaxLoadStride) return Stride::kOther;
   for (int64_t lane = 2; lane < lanes; ++lane)
-    if (OffsetOfLane(block, region, iter, lane) != lane * *step) return Stride::kOther;
-  return *step == 0 ? Stride::kZero : *step == 1 ? Stride::kOne : Stride::kShort;
+    if (offset(lane) != lane * step) return Stride::kOther;
+  return step == 0 ? Stride::kZero : step == 1 ? Stride::kOne : Stride::kShort;
 }
 
 Vectors VectorsFor(const BlockNode& block, const Target& target) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -11,18 +10,8 @@
 
 namespace lathe {
 
-// The value of an integer expression where each variable has the given one; nullopt if it has none, or the expression
-// holds anything else than variables, constants and integer arithmetic.
-using ValueOfVar = std::function<std::optional<int64_t>(const ExprNode* var)>;
-std::optional<int64_t> EvaluateIndex(const Expr& e, const ValueOfVar& value_of);
-
-// Elements from the buffer's beginning to the region's where each iter var (by position in block.iter_vars) has the
-// given value. nullopt where indices are not plain integer arithmetic or the shape is symbolic.
-std::optional<int64_t> FlatOffset(const BlockNode& block, const BufferRegion& region,
-                                  std::span<const int64_t> iter_values);
-
 // Elements between what the block touches at value 0 and at value `lane` of iter `iter`, all other iters at 0, for one
-// region of it; nullopt as FlatOffset.
+// region of it; nullopt where that is no plain integer arithmetic or the shape is symbolic.
 std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lane);
 
 // How a region moves with an iter over its first `lanes` values: not at all, by one element each, by some (at most

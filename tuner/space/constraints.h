@@ -6,7 +6,7 @@
 
 namespace lathe {
 
-// Whether a candidate may be built: its register tile fits the target, its unrolled extents are sane.
+// Whether a candidate may be built for a CPU: its register tile fits the target, its unrolled extents are sane.
 // FailedPrecondition says which bound it breaks. Cheap: nothing is lowered.
 Status CheckConstraints(const Schedule& candidate, const Target& target);
 

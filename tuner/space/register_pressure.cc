@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "compiler/arith/index_space.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
 #include "tuner/space/block_pattern.h"
@@ -40,7 +41,7 @@ void FindUpdate(const Stmt& stmt, std::vector<const For*>& loops, Update& found)
 }
 
 struct UnrolledLoop {
-  const For* loop = nullptr;
+  int id = 0;  // In the index space.
   int64_t extent = 1;
   bool reduces = false;
 };
@@ -55,13 +56,17 @@ struct Read {
 class Pressure {
  public:
   Pressure(const Update& update, const Target& target) : update_(update) {
+    StandStill();
     for (const For* loop : update.loops) {
       const int64_t* extent = AsIntConst(loop->extent);
       if (extent == nullptr) continue;
-      if (loop->kind == ForKind::kVectorized) lane_loop_ = loop, lanes_ = *extent;
-      if (loop->kind == ForKind::kUnrolled) unrolled_.push_back({loop, *extent, Reduces(loop)});
+      const int id = space_.AddLoop(loop->loop_var, *extent);
+      if (loop->kind == ForKind::kVectorized) lane_loop_ = loop, lane_loop_id_ = id, lanes_ = *extent;
+      if (loop->kind == ForKind::kUnrolled) unrolled_.push_back({id, *extent, Reduces(loop)});
     }
     const BlockNode& block = update.block();
+    for (size_t i = 0; i < block.iter_vars.size(); ++i)
+      space_.Bind(block.iter_vars[i].var, update.realize->iter_values[i]);
     const int64_t per_register = std::max(1, target.register_file().lanes(block.writes[0].buffer->dtype.bits));
     per_vector_ = (lanes_ + per_register - 1) / per_register;
     for (const UnrolledLoop& loop : unrolled_) (loop.reduces ? steps_ : tile_) *= loop.extent;
@@ -86,6 +91,14 @@ class Pressure {
     int64_t vectors_of_step = 0;  // Registers of vectors that are met again in the same step.
   };
 
+  // Variables of loops further out are at their beginning.
+  void StandStill() {
+    for (const Expr& value : update_.realize->iter_values) {
+      PostOrderVisit(value, [&](const Expr& e) {
+        if (IsVar(e)) space_.AddLoop(Var(e), 1);
+      });
+    }
+  }
   int64_t accumulators() const { return tile_ * per_vector_; }
   bool Reduces(const For* loop) const {
     const BlockNode& block = update_.block();
@@ -96,30 +109,14 @@ class Pressure {
     }
     return true;
   }
-  // The position in memory where `at` has its value and all other loops are at their beginning.
-  std::optional<int64_t> Position(const BufferRegion& region, const For* at, int64_t value) const {
-    std::vector<int64_t> iters;
-    for (const Expr& e : update_.realize->iter_values) {
-      const std::optional<int64_t> iter = EvaluateIndex(e, [&](const ExprNode* var) -> std::optional<int64_t> {
-        return at != nullptr && var == at->loop_var.get() ? value : 0;
-      });
-      if (!iter) return std::nullopt;
-      iters.push_back(*iter);
-    }
-    return FlatOffset(update_.block(), region, iters);
-  }
-  Read ReadOf(const BufferRegion& region) const {
+  Read ReadOf(const BufferRegion& region) {
     Read read;
-    const std::optional<int64_t> origin = Position(region, nullptr, 0);
-    for (const UnrolledLoop& loop : unrolled_) {
-      const std::optional<int64_t> moved = Position(region, loop.loop, 1);
-      read.is_known &= origin && moved;
-      read.steps.push_back(origin && moved ? *moved - *origin : 0);
-    }
+    const std::optional<AffineForm> place = space_.FlatPlace(region);
+    read.is_known = place.has_value();
+    const auto step_of = [&](int loop) { return place ? space_.At(*place, loop, 1) - space_.At(*place, loop, 0) : 0; };
+    for (const UnrolledLoop& loop : unrolled_) read.steps.push_back(step_of(loop.id));
     if (lane_loop_ == nullptr) return read;
-    const std::optional<int64_t> moved = Position(region, lane_loop_, 1);
-    const int64_t step = origin && moved ? *moved - *origin : 0;
-    read.is_known &= origin && moved;
+    const int64_t step = step_of(lane_loop_id_);
     read.stride = step == 0 ? Stride::kZero : step == 1 ? Stride::kOne : Stride::kShort;
     return read;
   }
@@ -186,6 +183,8 @@ class Pressure {
   std::vector<UnrolledLoop> unrolled_;  // Outermost first.
   std::vector<Read> reads_;
   const For* lane_loop_ = nullptr;
+  int lane_loop_id_ = 0;
+  IndexSpace space_;
   int64_t lanes_ = 1, per_vector_ = 1, tile_ = 1, steps_ = 1;
   bool keeps_apart_ = false;
 };

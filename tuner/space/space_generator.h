@@ -27,7 +27,8 @@ class SpaceGenerator {
 };
 
 // MetaSchedule's post-order-apply: AutoInline, then the sketches of each rule; of a workload that none applies to, the
-// default schedule. `rules` outlive the generator.
-std::unique_ptr<SpaceGenerator> MakePostOrderApply(std::span<const SpaceRule> rules = CpuSpaceRules());
+// default schedule. The rules are those of the target's kind, or the given ones, which outlive the generator.
+std::unique_ptr<SpaceGenerator> MakePostOrderApply();
+std::unique_ptr<SpaceGenerator> MakePostOrderApply(std::span<const SpaceRule> rules);
 
 }  // namespace lathe

@@ -13,7 +13,8 @@ namespace lathe {
 namespace {
 
 constexpr SpaceRow kSpaces[] = {
-    {"rules", "MetaSchedule's post-order-apply with rules for CPUs", [] { return MakePostOrderApply(); }},
+    {"rules", "MetaSchedule's post-order-apply with the rules of the kind of target",
+     [] { return MakePostOrderApply(); }},
     {"sketches", "Ansor's derivation rules", MakeSketchRules},
     {"templates", "hand-written schedules with knobs", MakeTemplates},
 };

@@ -20,7 +20,10 @@ def calls_per_block(side, cold):
 
 def interleaved(sides, blocks, cold=False):
     """Nanoseconds per call of each block, by side; a side that fails has none."""
-    calls = {name: calls_per_block(side, cold) for name, side in sides.items()}
+    calls = {}
+    for name, side in sides.items():
+        calls[name] = calls_per_block(side, cold)
+        side.settle()
     times = {name: [] for name in sides}
     for number in range(blocks):
         order = list(sides) if number % 2 == 0 else list(reversed(sides))
@@ -28,6 +31,7 @@ def interleaved(sides, blocks, cold=False):
             answer = sides[name].ask(do="run", calls=calls[name], cold=cold) if calls[name] else {}
             if "ns" in answer:
                 times[name].append(answer["ns"] / calls[name])
+            sides[name].settle()
     return times
 
 

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 import subprocess
+import time
 
 HERE = Path(__file__).resolve().parent
 
@@ -44,6 +45,22 @@ class Process:
         code = self.process.wait()
         self.process, self.absent = None, f"ended with {code}"
         return {"absent": self.absent}
+
+    def settle(self, patience_s=2):
+        """Waits until none of its threads runs: pools spin for a while after a call, on CPUs that the next side needs."""
+        end = time.monotonic() + patience_s
+        while self.process is not None and time.monotonic() < end:
+            states = [self._state(task) for task in Path(f"/proc/{self.process.pid}/task").iterdir()]
+            if "R" not in states:
+                return
+            time.sleep(0.001)
+
+    @staticmethod
+    def _state(task):
+        try:
+            return (task / "stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:  # It has ended.
+            return "X"
 
     def close(self):
         if self.process is not None:

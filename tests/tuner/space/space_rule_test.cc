@@ -11,6 +11,7 @@
 #include "tests/tuner/space/workloads.h"
 #include "tuner/space/auto_inline.h"
 #include "tuner/space/space_generator.h"
+#include "tuner/space/target_space.h"
 
 namespace lathe {
 namespace {
@@ -74,6 +75,14 @@ constexpr RuleCase kCases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Workloads, SpaceRuleTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
+
+TEST(TargetSpaces, EachKindOfTargetHasOne) {
+  for (const char* text : {"auto", "llvm -mcpu=znver4", "raspberry-pi/4b-aarch64"}) {
+    const StatusOr<Target> target = Target::Parse(text);
+    ASSERT_TRUE(target.ok()) << target.status().message();
+    EXPECT_EQ(SpaceOf(*target).kind, "llvm");
+  }
+}
 
 TEST(SpaceRules, HaveAWorkloadEach) {
   std::string all;

@@ -1,8 +1,10 @@
-// Index expressions of a scheduled function as sums over its loops, cheap enough to be made thousands of times a
-// second. An estimate: what is no sum of loops, quotients and remainders by constants is taken to be anywhere.
+// Index expressions as sums over loops, cheap enough to be made thousands of times a second: where neighbours of a
+// block lie, what a loop touches. Unlike the simplifier's LinearForm it makes no expressions, and it has a form for
+// everything: what is no sum of loops, quotients and remainders by constants is taken to be anywhere.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -31,10 +33,18 @@ class IndexSpace {
   int AddLoop(const Var& var, int64_t extent);
   // From now on `var` stands for `value`.
   void Bind(const Var& var, const Expr& value);
+  // Loops from 0 for the iter vars of a block that is looked at alone, in their order; extents that are not constant
+  // count as 1.
+  std::vector<int> AddIters(const BlockNode& block);
 
   int64_t Extent(int loop) const { return terms_[loop].extent; }
-  // Variables that are neither loops nor bound count as constants.
+  // An estimate. Variables that are neither loops nor bound count as constants, a clamp moves with what it clamps.
   AffineForm Parse(const Expr& e);
+  // A form that has the value of `e` wherever all loops are inside their extents; nullopt where Parse estimates.
+  std::optional<AffineForm> ParseExactly(const Expr& e);
+  // Elements from the buffer's beginning to that of the region, exactly; nullopt also where the shape is symbolic or
+  // the buffer has strides.
+  std::optional<AffineForm> FlatPlace(const BufferRegion& region);
   // Values of `form` while the loops of `running` take all their values. Loops beyond the 64th share the bit of the
   // 64th.
   IndexInterval Cover(const AffineForm& form, uint64_t running) const;
@@ -53,6 +63,10 @@ class IndexSpace {
     uint64_t loops = 0;
     AffineForm inner;  // What is divided.
   };
+  struct Known {
+    AffineForm form;
+    bool is_exact = true;
+  };
   AffineForm OfTerm(int id) const { return {0, {{id, 1}}}; }
   AffineForm Divide(const AffineForm& form, int64_t divisor, bool want_quotient);
   AffineForm Unknown(uint64_t loops);
@@ -61,7 +75,8 @@ class IndexSpace {
 
   std::vector<Term> terms_;
   int num_loops_ = 0;
-  std::unordered_map<const ExprNode*, AffineForm> vars_;
+  bool is_exact_ = true;  // Nothing was estimated since it was set.
+  std::unordered_map<const ExprNode*, Known> vars_;
 };
 
 }  // namespace lathe

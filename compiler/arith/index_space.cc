@@ -1,4 +1,4 @@
-#include "tuner/feature/affine_index.h"
+#include "compiler/arith/index_space.h"
 
 #include <limits>
 
@@ -39,13 +39,45 @@ AffineForm Add(const AffineForm& a, const AffineForm& b) {
 int IndexSpace::AddLoop(const Var& var, int64_t extent) {
   const int id = static_cast<int>(terms_.size());
   terms_.push_back({Kind::kLoop, std::max<int64_t>(1, extent), Bit(num_loops_++), {}});
-  vars_.insert_or_assign(var.get(), extent > 1 ? OfTerm(id) : AffineForm{});
+  vars_.insert_or_assign(var.get(), Known{extent > 1 ? OfTerm(id) : AffineForm{}});
   return id;
 }
 
-void IndexSpace::Bind(const Var& var, const Expr& value) { vars_.insert_or_assign(var.get(), Parse(value)); }
+void IndexSpace::Bind(const Var& var, const Expr& value) {
+  is_exact_ = true;
+  AffineForm form = Parse(value);
+  vars_.insert_or_assign(var.get(), Known{std::move(form), is_exact_});
+}
+
+std::vector<int> IndexSpace::AddIters(const BlockNode& block) {
+  std::vector<int> ids;
+  for (const IterVar& iter : block.iter_vars) {
+    const int64_t* extent = AsIntConst(iter.domain.extent);
+    ids.push_back(AddLoop(iter.var, extent == nullptr ? 1 : *extent));
+  }
+  return ids;
+}
+
+std::optional<AffineForm> IndexSpace::ParseExactly(const Expr& e) {
+  is_exact_ = true;
+  AffineForm form = Parse(e);
+  return is_exact_ ? std::optional(std::move(form)) : std::nullopt;
+}
+
+std::optional<AffineForm> IndexSpace::FlatPlace(const BufferRegion& region) {
+  const std::optional<std::vector<int64_t>> shape = ConstantShape(region.buffer->shape);
+  if (!shape || !region.buffer->strides.empty()) return std::nullopt;
+  AffineForm place;
+  for (size_t dim = 0; dim < shape->size(); ++dim) {
+    const std::optional<AffineForm> index = ParseExactly(region.region[dim].min);
+    if (!index) return std::nullopt;
+    place = Add(Scale(std::move(place), (*shape)[dim]), *index);
+  }
+  return place;
+}
 
 AffineForm IndexSpace::Unknown(uint64_t loops) {
+  is_exact_ = false;
   terms_.push_back({Kind::kUnknown, 1, loops, {}});
   return OfTerm(static_cast<int>(terms_.size()) - 1);
 }
@@ -73,10 +105,14 @@ AffineForm IndexSpace::Parse(const Expr& e) {
   if (const IntImm* imm = e.As<IntImm>()) return {imm->value, {}};
   if (IsVar(e)) {
     const auto found = vars_.find(e.get());
-    return found == vars_.end() ? AffineForm{} : found->second;
+    is_exact_ = is_exact_ && found != vars_.end() && found->second.is_exact;
+    return found == vars_.end() ? AffineForm{} : found->second.form;
   }
   if (const Cast* cast = e.As<Cast>()) return Parse(cast->value);
-  if (const Ramp* ramp = e.As<Ramp>()) return Parse(ramp->base);
+  if (const Ramp* ramp = e.As<Ramp>()) {
+    is_exact_ = false;
+    return Parse(ramp->base);
+  }
   if (const Broadcast* broadcast = e.As<Broadcast>()) return Parse(broadcast->value);
   const Binary* binary = e.As<Binary>();
   if (binary == nullptr) {
@@ -89,6 +125,8 @@ AffineForm IndexSpace::Parse(const Expr& e) {
     return Unknown(loops);
   }
   const AffineForm a = Parse(binary->a), b = Parse(binary->b);
+  const bool truncates = binary->op == BinaryOp::kDiv || binary->op == BinaryOp::kTruncMod;
+  if (truncates && Cover(a, ~uint64_t{0}).low < 0) is_exact_ = false;
   switch (binary->op) {
     case BinaryOp::kAdd:
       return Add(a, b);
@@ -108,6 +146,7 @@ AffineForm IndexSpace::Parse(const Expr& e) {
       break;
     case BinaryOp::kMin:
     case BinaryOp::kMax:
+      is_exact_ = false;
       return a.terms.empty() ? b : a;  // A clamp moves with what it clamps.
     default:
       break;

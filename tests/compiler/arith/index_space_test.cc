@@ -1,4 +1,4 @@
-#include "tuner/feature/affine_index.h"
+#include "compiler/arith/index_space.h"
 
 #include <gmock/gmock.h>
 
@@ -93,6 +93,49 @@ TEST(IndexSpace, CoversEveryValueOfRandomIndices) {
       EXPECT_EQ(space.At(form, loops[i].id, 1), EvaluateIndex(index, loops, values));
     }
   }
+}
+
+TEST(IndexSpace, SaysWhatItEstimates) {
+  IndexSpace space;
+  const Var i("i"), bound("bound"), clamped("clamped"), unknown("unknown");
+  const int loop = space.AddLoop(i, 16);
+  space.Bind(bound, i * Expr(3));
+  space.Bind(clamped, Min(i, Expr(4)));
+  const struct {
+    Expr index;
+    std::optional<int64_t> at_5;  // nullopt: it is an estimate.
+  } rows[] = {{FloorDiv(bound + Expr(1), Expr(4)), 4},
+              {FloorMod(bound, Expr(4)), 3},
+              {FoldBinary(BinaryOp::kDiv, bound, Expr(4)), 3},
+              {FoldBinary(BinaryOp::kDiv, Expr(0) - i, Expr(4)), {}},
+              {Max(i, Expr(2)), {}},
+              {clamped + Expr(1), {}},
+              {unknown, {}},
+              {FloorDiv(Expr(8), i), {}},
+              {i * i, {}}};
+  for (const auto& row : rows) {
+    SCOPED_TRACE(Print(row.index));
+    const std::optional<AffineForm> form = space.ParseExactly(row.index);
+    ASSERT_EQ(form.has_value(), row.at_5.has_value());
+    if (form) {
+      EXPECT_EQ(space.At(*form, loop, 5), *row.at_5);
+    }
+  }
+}
+
+TEST(IndexSpace, APlaceIsCountedInElements) {
+  IndexSpace space;
+  const Var i("i"), j("j");
+  const int row = space.AddLoop(i, 4), column = space.AddLoop(j, 8);
+  const Buffer buffer = MakeBuffer("A", {Expr(4), Expr(10)});
+  const std::optional<AffineForm> place = space.FlatPlace({buffer, {{i, Expr(1)}, {j * Expr(2) + Expr(1), Expr(1)}}});
+  ASSERT_TRUE(place);
+  EXPECT_EQ(space.At(*place, row, 0), 1);
+  EXPECT_EQ(space.At(*place, row, 3), 31);
+  EXPECT_EQ(space.At(*place, column, 3), 7);
+  const Var n("n");
+  const Buffer symbolic = MakeBuffer("B", {n});
+  EXPECT_FALSE(space.FlatPlace({symbolic, {{i, Expr(1)}}}));
 }
 
 TEST(IndexSpace, ATiledLoopIsExact) {
