@@ -191,10 +191,10 @@ static bool IsUndefined(const Expr& e) {
 }
 
 // What can be computed where the guard does not hold.
-static bool IsPlainIndex(const Expr& index) {
-  bool is_plain = !HasLoad(index);
-  PostOrderVisit(index, [&](const Expr& e) { is_plain &= !MayTrap(e) && e.As<Call>() == nullptr; });
-  return is_plain;
+static bool IsSafeAnywhere(const Expr& index) {
+  bool is_safe = !HasLoad(index);
+  PostOrderVisit(index, [&](const Expr& e) { is_safe &= !MayTrap(e) && e.As<Call>() == nullptr; });
+  return is_safe;
 }
 
 // T.if_then_else(condition, A[i], 0.0) without a branch, which would cut a tile of registers in pieces: where the guard
@@ -202,7 +202,7 @@ static bool IsPlainIndex(const Expr& index) {
 Value* KernelEmitter::EmitGuardedLoad(const Call& call, Value* condition, DataType dtype) {
   const BufferLoad* load = call.args[1].As<BufferLoad>();
   if (load == nullptr || load->predicate || mask_ != nullptr || load->buffer->scope != "global" ||
-      call.args[1].dtype() != dtype || !std::all_of(load->indices.begin(), load->indices.end(), IsPlainIndex))
+      call.args[1].dtype() != dtype || !std::all_of(load->indices.begin(), load->indices.end(), IsSafeAnywhere))
     return nullptr;
   const Expr& other = call.args[2].As<Broadcast>() == nullptr ? call.args[2] : call.args[2].As<Broadcast>()->value;
   const bool is_number = other.As<FloatImm>() != nullptr || other.As<IntImm>() != nullptr;

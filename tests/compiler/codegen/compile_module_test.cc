@@ -440,6 +440,19 @@ TEST(CompileModuleTest, GuardsLoadsByIfThenElseAndLogicalAnd) {
   EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(12, 12, 12, 20));
 }
 
+TEST(CompileModuleTest, GuardsDivisionsInIndices) {
+  const PrimFunc func = *ParsePrimFunc(R"(@T.prim_func
+def main(A: T.Buffer((8,), "float32"), B: T.Buffer((4,), "float32")):
+    for i in range(4):
+        B[i] = T.if_then_else(0 < i, A[6 // i], T.float32(-1))
+)",
+                                       "test");
+  AlignedArray<float> a(8), b(4);
+  for (int v = 0; v < 8; ++v) a[v] = static_cast<float>(v);
+  RunKernel(func, {a.data(), b.data()});
+  EXPECT_THAT(std::vector<float>(b.begin(), b.end()), ElementsAre(-1, 6, 3, 2));
+}
+
 struct CastCase {
   const char* name;
   DataType from, to;
