@@ -150,6 +150,13 @@ bool HasDataReuse(const BlockNode& block) {
                      [&](const BufferRegion& read) { return UsesOf(block, read) > 1; });
 }
 
+bool StreamsOnce(const BlockNode& block, int64_t bytes) {
+  const auto largest = std::max_element(
+      block.reads.begin(), block.reads.end(),
+      [](const BufferRegion& a, const BufferRegion& b) { return BytesOf(a.buffer) < BytesOf(b.buffer); });
+  return largest != block.reads.end() && BytesOf(largest->buffer) >= bytes && UsesOf(block, *largest) == 1;
+}
+
 bool HasBranch(const BlockNode& block) {
   bool found = false;
   PostOrderVisit(block.body, [&](const Expr& e) {

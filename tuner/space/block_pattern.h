@@ -60,6 +60,8 @@ bool IsPlain(const Schedule& schedule, int row);
 
 // There is a read that some data-parallel iter of more than one iteration does not move: tiling can reuse it.
 bool HasDataReuse(const BlockNode& block);
+// The largest of its reads has at least `bytes` and is used once (a vector by a matrix): no tile saves loading it.
+bool StreamsOnce(const BlockNode& block, int64_t bytes);
 // An if_then_else or select stands in the body, as in padding.
 bool HasBranch(const BlockNode& block);
 // So little is computed per element, without a call and not in 16 bits (which may be emulated), that accumulators in

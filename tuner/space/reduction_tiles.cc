@@ -22,14 +22,15 @@ constexpr int kMostStreamSteps = 16;   // Of one axis, written out.
 
 enum StreamLevel : size_t { kTaskLevel, kStepLevel, kTileLevel, kInnerStepLevel, kVectorLevel };  // Of "SRSRS".
 
-// The one reduction of the function, which reads what comes from outside; nullopt: none, several, or one with reuse.
+// The one reduction of the function, which reads what comes from outside and streams most of it; nullopt: none,
+// several, or one with reuse.
 std::optional<int> SoleReduction(const Schedule& schedule, const Target& target) {
   std::optional<int> found;
   for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
     const BlockNode& block = schedule.BlockOf(row);
     if (!block.init) continue;
-    if (found || !IsPlainStage(schedule, row) || IsAnchor(schedule, row, target) || !ProducersOf(schedule, row).empty())
-      return std::nullopt;
+    const bool is_reused = IsAnchor(schedule, row, target) && !StreamsOnce(block, target.cache_sizes().l2_bytes);
+    if (found || !IsPlainStage(schedule, row) || is_reused || !ProducersOf(schedule, row).empty()) return std::nullopt;
     found = row;
   }
   return found;

@@ -1,4 +1,4 @@
-// Rule: reductions that use each input once, by vectors of results: sums of columns.
+// Rule: reductions that use most of their input once, by vectors of results: sums of columns, a vector by a matrix.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace lathe {
 
-// A reduction without reuse whose lanes are neighbouring results:
+// A reduction without reuse, or with reuse of what is small beside a read that is larger than a second-level cache, whose
+// lanes are neighbouring results:
 //   parallel [fused outer tiles] { outer steps { tiles { inner steps (unrolled) { vectors (unrolled) { lanes } } } }
 //     write back with epilogue }
 // The sums of a task's tiles stand in local memory, so that the input is walked through as it lies, a few of its rows

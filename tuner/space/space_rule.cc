@@ -15,7 +15,7 @@ constexpr SpaceRule kCpuRules[] = {
     {"vector_tiles", "register tiles of the anchor, for each axis that can be vector lanes", VectorTiles},
     {"packed_tiles", "the same for axes that become lanes by another layout of what is read", PackedTiles},
     {"rows", "functions that reduce the axis along which their input lies in memory, row by row", RowSchedules},
-    {"reduction_tiles", "reductions that use each input once, by vectors of results", ReductionTiles},
+    {"reduction_tiles", "reductions that use most of their input once, by vectors of results", ReductionTiles},
     {"transposed_tiles", "copies that turn rows into columns, by square tiles in registers", TransposedTiles},
 };
 

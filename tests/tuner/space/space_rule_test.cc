@@ -71,6 +71,7 @@ constexpr RuleCase kCases[] = {
     {"NormalizedRows", kNormalizedRows, kVnni, "rows 2"},
     {"CentredRows", kCentredRows, kVnni, "rows 2"},
     {"ColumnSums", kColumnSums, kVnni, "reduction_tiles 1"},
+    {"VectorTimesMatrix", kVectorTimesMatrix, kVnni, "vector_tiles 1, reduction_tiles 1"},
     {"TransposedPlusBias", kTransposedPlusBias, kVnni, "transposed_tiles 1"},
 };
 INSTANTIATE_TEST_SUITE_P(Workloads, SpaceRuleTest, testing::ValuesIn(kCases),

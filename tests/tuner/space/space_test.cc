@@ -102,6 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SpaceCase{"Depthwise14", kDepthwise14, true},
                     SpaceCase{"ProductWithTransposed", kProductWithTransposed, true},
                     SpaceCase{"TransposedPlusBias", kTransposedPlusBias, false},
+                    SpaceCase{"VectorTimesMatrix", kVectorTimesMatrix, true},
                     SpaceCase{"ColumnSums", kColumnSums, false}),
     [](const auto& info) { return info.param.name; });
 

@@ -193,6 +193,17 @@ def main(A: T.Buffer((32, 96), "float32"), S: T.Buffer((96,), "float32")):
             S[vj] = S[vj] + A[vk, vj]
 )";
 
+inline constexpr char kVectorTimesMatrix[] = R"(
+@T.prim_func
+def main(A: T.Buffer((1, 256), "float32"), B: T.Buffer((256, 1024), "float32"), C: T.Buffer((1, 1024), "float32")):
+    for i, j, k in T.grid(1, 1024, 256):
+        with T.block("product"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
+)";
+
 inline constexpr char kTransposedPlusBias[] = R"(
 @T.prim_func
 def main(A: T.Buffer((3, 48, 32), "float32"), bias: T.Buffer((32,), "float32"), B: T.Buffer((3, 32, 48), "float32")):
