@@ -124,8 +124,9 @@ struct NewFinalist {
 };
 struct TrialFilter {
   std::optional<int64_t> job_id, task_id, trial_id;
-  std::vector<TrialState> states;  // Empty: all. Ignored by claims.
-  bool only_finals = false;        // Likewise.
+  std::optional<int64_t> device_id;  // That has it now. Ignored by claims.
+  std::vector<TrialState> states;    // Empty: all. Ignored by claims.
+  bool only_finals = false;          // Likewise.
 };
 struct Page {
   int64_t after_id = 0;  // The last id of the page before.

@@ -63,9 +63,9 @@ StatusOr<std::vector<int64_t>> EndOne(Connection& db, const LeaseRow& lease, Lea
   return ids;
 }
 
-StatusOr<LeaseRow> LeaseInForce(Connection& db, int64_t device_id, int64_t epoch, int64_t now) {
+StatusOr<LeaseRow> LeaseNotEnded(Connection& db, int64_t device_id, int64_t epoch) {
   ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, std::nullopt));
-  if (!leases.empty() && leases.front().epoch == epoch && leases.front().expires_unix_ns > now) return leases.front();
+  if (!leases.empty() && leases.front().epoch == epoch) return leases.front();
   return FailedPrecondition(
       fmt::format("renew lease of device {} epoch {}: it has ended; ask for a new one", device_id, epoch));
 }
@@ -138,9 +138,9 @@ StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view h
   });
 }
 
-StatusOr<LeaseRow> SqliteStore::RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) {
+StatusOr<LeaseRow> SqliteStore::RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t) {
   return WriteSoft([&](Connection& db) -> StatusOr<LeaseRow> {
-    ASSIGN_OR_RETURN(LeaseRow lease, LeaseInForce(db, device_id, epoch, now));
+    ASSIGN_OR_RETURN(LeaseRow lease, LeaseNotEnded(db, device_id, epoch));
     lease.expires_unix_ns = std::max(lease.expires_unix_ns, expires);  // A delayed renewal never shortens.
     RETURN_IF_ERROR(db.Run("UPDATE lease SET expires_unix_ns = ? WHERE id = ?", lease.expires_unix_ns, lease.id));
     return lease;

@@ -492,11 +492,13 @@ StatusOr<std::vector<TrialRow>> SqliteStore::ListTrials(const TrialFilter& filte
     for (const TrialState state : filter.states) states.append(TrialStateName(state)).append(",");
     const std::string sql =
         std::string(LATHE_TRIAL_QUERY "WHERE r.id > ?4 AND (?6 = ',' OR instr(?6, ',' || r.state || ','))") +
-        (filter.only_finals ? " AND t.final_round > 0" : "") + FilterClause(filter) + " ORDER BY r.id LIMIT ?5";
+        (filter.only_finals ? " AND t.final_round > 0" : "") +
+        (filter.device_id ? " AND r.device_id = ?7" : " AND ?7 IS NULL") + FilterClause(filter) +
+        " ORDER BY r.id LIMIT ?5";
     std::vector<TrialRow> trials;
     RETURN_IF_ERROR(db.Each(
         sql, [&](const Row& row) { return AddTrial(row, trials); }, filter.job_id, filter.task_id, filter.trial_id,
-        page.after_id, page.limit, states));
+        page.after_id, page.limit, states, filter.device_id));
     return trials;
   });
 }

@@ -100,7 +100,8 @@ class Store {
   // Raises the device's epoch and lends it in the same transaction. kUnavailable while another lease is in force; one
   // that has run out is expired first.
   virtual StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, int64_t expires, int64_t now) = 0;
-  // kFailedPrecondition once the lease has ended.
+  // kFailedPrecondition once the lease has ended. One that ran out and that nobody ended is in force again: its holder,
+  // or the server itself, was stopped.
   virtual StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) = 0;
   // RELEASED or REVOKED: trials still assigned under it return to their queue, uncounted. EXPIRED: they count an
   // infrastructure failure. Ending a lease that has ended changes nothing.

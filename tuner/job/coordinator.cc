@@ -112,13 +112,18 @@ bool Coordinator::Impl::Check(const Status& status, std::string_view what) {
 std::optional<TimePoint> Coordinator::Impl::After() {
   if (is_draining_ || is_stopping_) return std::nullopt;
   const TimePoint now = Now();
+  if (const Duration pause = watch_.TakePause(); pause > Duration(0)) RenewAfterPause(pause);
+  RetryEffects();
   if (const auto due = tracker_->NextDeadline(); due && *due <= now) StepTracker(TimePassed{});
   for (const std::string& worker : workers_.PassTime(now)) {
-    const StatusOr<std::vector<int64_t>> lost = store_->LoseWorker(worker, UnixNow());
-    if (!Check(lost.status(), "lose worker " + worker)) continue;
-    options_.log(fmt::format("worker \"{}\" is gone; {} builds go back to the queue", worker, lost->size()));
     adopted_workers_.erase(worker);
-    for (const int64_t trial : *lost) RefreshTrial(trial);
+    Perform("lose worker " + worker, [this, worker] {
+      const StatusOr<std::vector<int64_t>> lost = store_->LoseWorker(worker, UnixNow());
+      if (!lost.ok()) return lost.status();
+      options_.log(fmt::format("worker \"{}\" is gone; {} builds go back to the queue", worker, lost->size()));
+      for (const int64_t trial : *lost) RefreshTrial(trial);
+      return OkStatus();
+    });
   }
   std::vector<int64_t> ids;
   for (const auto& [id, job] : jobs_) ids.push_back(id);
@@ -131,6 +136,7 @@ std::optional<TimePoint> Coordinator::Impl::After() {
 
   std::optional<TimePoint> next = Earlier(tracker_->NextDeadline(), workers_.NextDeadline());
   next = Earlier(next, desk_.NextDeadline());
+  next = Earlier(next, retry_effects_at_);
   for (const auto& [worker, polls] : polls_) {
     for (const Poll& poll : polls) next = Earlier(next, poll.deadline);
   }
@@ -142,7 +148,40 @@ std::optional<TimePoint> Coordinator::Impl::After() {
     if (job.waits_since) next = Earlier(next, *job.waits_since + std::chrono::seconds(1));
   }
   // Deadlines that have passed meanwhile are looked at at once, but never in a tight circle.
-  return next ? std::optional(std::max(*next, Now() + std::chrono::microseconds(100))) : std::nullopt;
+  if (next) next = std::max(*next, Now() + std::chrono::microseconds(100));
+  watch_.WaitsUntil(next);
+  return next ? std::optional(watch_.ByClock(*next)) : std::nullopt;
+}
+
+// The stored ends of leases are wall-clock times, which went on.
+void Coordinator::Impl::RenewAfterPause(Duration pause) {
+  options_.log(fmt::format("was stopped for {} s; nobody's silence meanwhile counts",
+                           std::chrono::duration_cast<std::chrono::seconds>(pause).count()));
+  for (const auto& [name, entry] : tracker_->devices().devices()) {
+    if (const LeaseRecord* lease = tracker_->LeaseOf(name)) Do(PersistRenewal{name, lease->epoch});
+  }
+}
+
+void Coordinator::Impl::Perform(std::string what, std::function<Status()> effect) {
+  effects_.push_back({std::move(what), std::move(effect)});
+  if (effects_.size() == 1) RetryEffects();
+}
+
+void Coordinator::Impl::RetryEffects() {
+  if (effects_.empty() || (retry_effects_at_ && Now() < *retry_effects_at_)) return;
+  const bool was_late = retry_effects_at_.has_value();
+  retry_effects_at_.reset();
+  while (!effects_.empty()) {
+    const Effect effect = effects_.front();
+    const Status status = effect.run();
+    Check(status, effect.what);
+    if (!status.ok() && IsWorthRetrying(status.code())) {
+      retry_effects_at_ = Now() + kRetryAfter;
+      return;
+    }
+    effects_.pop_front();
+  }
+  if (was_late) RefreshGivenTrials();
 }
 
 // ---- Clients.

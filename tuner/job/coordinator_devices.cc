@@ -45,10 +45,6 @@ v1::AckVerdict VerdictOf(Ack ack) {
   return v1::ACK_VERDICT_STALE;
 }
 
-bool IsWorthRetrying(StatusCode code) {
-  return code == StatusCode::kResourceExhausted || code == StatusCode::kUnavailable;
-}
-
 }  // namespace
 
 // ---- What the gateway's thread says goes to the loop.
@@ -132,22 +128,27 @@ void Coordinator::Impl::StepTracker(const TrackerEvent& event) {
 }
 
 void Coordinator::Impl::Do(const PersistDevice& action) {
-  Check(leases_.PersistDevice(action.record), "register device " + action.record.name);
+  Perform("register device " + action.record.name,
+          [this, record = action.record] { return leases_.PersistDevice(record); });
 }
 
 void Coordinator::Impl::Do(const DeviceChange& action) {
   options_.log(fmt::format("device \"{}\" is {}: {}", action.device, DeviceStateName(action.to), action.reason));
   CountDevices();
   if (action.to != DeviceState::kLost) return;
-  const StatusOr<int64_t> id = leases_.IdOf(action.device);
-  if (!id.ok()) return;
-  const StatusOr<std::vector<int64_t>> lost = store_->LoseDevice(*id, UnixNow());
-  if (!Check(lost.status(), "lose device " + action.device)) return;
-  for (const int64_t trial : *lost) RefreshTrial(trial);
+  Perform("lose device " + action.device, [this, device = action.device] {
+    const StatusOr<int64_t> id = leases_.IdOf(device);
+    if (!id.ok()) return OkStatus();  // It has no row, so no trials.
+    const StatusOr<std::vector<int64_t>> lost = store_->LoseDevice(*id, UnixNow());
+    if (!lost.ok()) return lost.status();
+    for (const int64_t trial : *lost) RefreshTrial(trial);
+    return OkStatus();
+  });
 }
 
 void Coordinator::Impl::Do(const PersistGrant& action) {
-  const StatusOr<int64_t> epoch = leases_.PersistGrant(action.lease, action.epoch_floor, kLeaseTtl);
+  StatusOr<int64_t> epoch = Status(Unavailable("what happened before is not in the store yet"));
+  if (effects_.empty()) epoch = leases_.PersistGrant(action.lease, action.epoch_floor, kLeaseTtl);
   Check(epoch.status(), "grant a lease");
   StepTracker(GrantCommitted{action.lease.device, action.lease.request_id, epoch.status(), epoch.ok() ? *epoch : 0});
 }
@@ -157,19 +158,22 @@ void Coordinator::Impl::Do(const PersistRenewal& action) {
 }
 
 void Coordinator::Impl::Do(const PersistEnd& action) {
-  Check(leases_.PersistEnd(action.device, action.epoch, action.why), "end a lease");
+  Perform("end a lease", [this, action] { return leases_.PersistEnd(action.device, action.epoch, action.why); });
 }
 
 void Coordinator::Impl::Do(const AnswerGranted& action) {
   desk_.Granted(action.lease, Now());
   // A lease from before a restart may have trials already; the device may even be at work on them, or have their
   // results.
-  const auto trials = store_->ListTrials({.states = {TrialState::kAssigned, TrialState::kRunning}}, {0, 1000});
-  if (!Check(trials.status(), "look up assigned trials")) return;
   const StatusOr<int64_t> id = leases_.IdOf(action.lease.device);
-  for (const TrialRow& trial : *trials) {
-    if (id.ok() && trial.device_id == *id && trial.epoch == action.lease.epoch) GiveTrial(action.lease.device, trial);
-  }
+  if (!Check(id.status(), "look up assigned trials")) return;
+  std::vector<TrialRow> given;
+  const Status listed =
+      ForEachTrial(*store_, {.device_id = *id, .states = {TrialState::kAssigned, TrialState::kRunning}},
+                   [&](const TrialRow& trial) { given.push_back(trial); });
+  if (!Check(listed, "look up assigned trials")) return;
+  for (const TrialRow& trial : given)
+    if (trial.epoch == action.lease.epoch) GiveTrial(action.lease.device, trial);
 }
 
 void Coordinator::Impl::Do(const AnswerEnded& action) {
@@ -413,8 +417,13 @@ void Coordinator::Impl::OnCommitted(const Commit& commit, const StatusOr<CommitA
   NoteHealth(result);
   const auto held = desk_.HeldBy(result.device());
   if (answer.ok()) troubles_.Succeeded("commit a result");
-  if (held && held->epoch == result.epoch()) desk_.Settled(result.device(), result.trial_id());
   Job* job = JobOfTrial(result.trial_id());
+  if (held && held->epoch == result.epoch()) {
+    // A lease that was taken back after the result came has the trial once more, as it was not in the store yet.
+    const bool is_given_again = job != nullptr && job->open.at(result.trial_id()).attempt > result.attempt();
+    if (!is_given_again) desk_.Finished(result.device(), result.trial_id());
+    desk_.Settled(result.device(), result.trial_id());
+  }
   if (!answer.ok()) {
     if (answer.status().code() == StatusCode::kNotFound) return;  // A trial of another database.
     Check(answer.status(), "commit a result");

@@ -17,6 +17,7 @@
 #include "tuner/job/device_desk.h"
 #include "tuner/job/event_loop.h"
 #include "tuner/job/job_plan.h"
+#include "tuner/job/pause_watch.h"
 #include "tuner/job/shared_blobs.h"
 #include "tuner/job/store_lease_store.h"
 #include "tuner/job/task_finals.h"
@@ -25,6 +26,11 @@
 #include "tuner/worker/worker_core.h"
 
 namespace lathe {
+
+// A full disk, a database that somebody else locks: the same may go well later.
+inline bool IsWorthRetrying(StatusCode code) {
+  return code == StatusCode::kResourceExhausted || code == StatusCode::kUnavailable;
+}
 
 class Coordinator::Impl : public DeviceGatewayOwner {
  public:
@@ -50,7 +56,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   Status TakeUp(int64_t job_id);
   StatusOr<JobRow> Cancel(int64_t job_id, const std::string& reason);
   StatusOr<JobProgress> Progress(int64_t job_id);
-  std::string TroubleNow() const { return troubles_.Worst(Now()).value_or(Trouble{}).words; }
+  std::string TroubleNow() { return troubles_.Worst(Now()).value_or(Trouble{}).words; }
   Status Drain();
 
  private:
@@ -139,7 +145,12 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   };
 
   Status Resume(int64_t job_id);
-  TimePoint Now() const { return clock_.Now(); }
+  void RenewAfterPause(Duration pause);
+  // An effect on the store of something that has happened already: it is tried until it succeeds, and what comes later
+  // waits for it. Errors that no repetition mends are logged.
+  void Perform(std::string what, std::function<Status()> effect);
+  void RetryEffects();
+  TimePoint Now() { return watch_.Own(clock_.Now()); }  // Without the times in which it was stopped.
   int64_t UnixNow() const { return clock_.UnixNanos(); }
   // True if OK. Else remembers it as trouble of its kind and says so now and then.
   bool Check(const Status& status, std::string_view what);
@@ -174,6 +185,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void EndTrial(Job& job, int64_t trial_id, TrialState outcome, const std::optional<Timings>& timings);
   void OpenTrialOf(Job& job, size_t task, const TrialRow& row);
   void RefreshTrial(int64_t trial_id);  // From the store.
+  void RefreshGivenTrials();            // Those that somebody builds or measures, as far as is known here.
   int64_t CountBudget(Job& job, size_t task);
   int64_t CountOpen(const Job& job, std::initializer_list<TrialState> states) const;
   void NoteWaiting(Job& job);
@@ -228,6 +240,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
 
   const CoordinatorOptions options_;
   Clock& clock_;
+  PauseWatch watch_;
   std::unique_ptr<Store> store_;        // Any thread.
   std::unique_ptr<SharedBlobs> blobs_;  // Any thread.
   QuietGate& gate_;
@@ -243,7 +256,13 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   std::set<std::string> adopted_workers_;
   std::deque<TrackerEvent> tracker_events_;
   bool is_stepping_tracker_ = false, is_draining_ = false;
-  Troubles troubles_;                       // What Check heard.
+  Troubles troubles_;  // What Check heard.
+  struct Effect {
+    std::string what;
+    std::function<Status()> run;
+  };
+  std::deque<Effect> effects_;  // Not in the store yet, in order.
+  std::optional<TimePoint> retry_effects_at_;
   size_t next_job_ = 0;                     // To be served first by workers.
   std::vector<std::future<void>> endings_;  // Searches that are ending.
 

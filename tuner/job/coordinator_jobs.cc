@@ -332,6 +332,18 @@ void Coordinator::Impl::RefreshTrial(int64_t trial_id) {
   if (Check(row.status(), "look up a trial")) SetTrialState(*job, trial_id, row->state);
 }
 
+void Coordinator::Impl::RefreshGivenTrials() {
+  std::vector<int64_t> given;
+  for (const auto& [id, job] : jobs_) {
+    for (const auto& [trial, open] : job.open) {
+      if (open.state == TrialState::kBuilding || open.state == TrialState::kAssigned ||
+          open.state == TrialState::kRunning)
+        given.push_back(trial);
+    }
+  }
+  for (const int64_t trial : given) RefreshTrial(trial);
+}
+
 int64_t Coordinator::Impl::CountBudget(Job& job, size_t index) {
   const TaskRow& task = job.tasks[index];
   const StatusOr<TaskCounts> own = store_->CountTrials(task.id);

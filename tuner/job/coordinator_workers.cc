@@ -76,12 +76,13 @@ void Coordinator::Impl::Hear(const v1::SynchronizeRequest& request, Answer answe
 
 // What the store says this worker is building, from before this process or the worker's last silence.
 void Coordinator::Impl::AdoptBuilds(const std::string& worker) {
-  const auto trials = store_->ListTrials({.states = {TrialState::kBuilding}}, {0, kMaxSlots * 2});
-  if (!Check(trials.status(), "look up builds")) return;
-  for (const TrialRow& trial : *trials) {
-    const Job* job = JobOfTrial(trial.id);
-    if (trial.worker != worker || job == nullptr) continue;
-    SendBuild(*job, job->open.at(trial.id).task, worker, trial);
+  std::vector<TrialRow> building;
+  const Status listed = ForEachTrial(*store_, {.states = {TrialState::kBuilding}}, [&](const TrialRow& trial) {
+    if (trial.worker == worker) building.push_back(trial);
+  });
+  if (!Check(listed, "look up builds")) return;
+  for (const TrialRow& trial : building) {
+    if (const Job* job = JobOfTrial(trial.id)) SendBuild(*job, job->open.at(trial.id).task, worker, trial);
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace lathe {
 
-// A reduction without reuse, or with reuse of what is small beside a read that is larger than a second-level cache, whose
-// lanes are neighbouring results:
+// A reduction without reuse, or with reuse of what is small beside a read that is larger than a second-level cache,
+// whose lanes are neighbouring results:
 //   parallel [fused outer tiles] { outer steps { tiles { inner steps (unrolled) { vectors (unrolled) { lanes } } } }
 //     write back with epilogue }
 // The sums of a task's tiles stand in local memory, so that the input is walked through as it lies, a few of its rows

@@ -225,7 +225,7 @@ TEST_F(FencingTest, LendsADeviceToOneHolderAtATime) {
   EXPECT_EQ(store_.ListGrantedLeases()->size(), 1u);
 }
 
-TEST_F(FencingTest, RenewsOnlyALeaseInForceAndNeverShortensIt) {
+TEST_F(FencingTest, RenewsOnlyALeaseThatHasNotEndedAndNeverShortensIt) {
   const int64_t epoch = scene_.Lease(10 * kSecond);
   EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 20 * kSecond, kNow)->expires_unix_ns,
             kNow + 20 * kSecond);
@@ -233,7 +233,10 @@ TEST_F(FencingTest, RenewsOnlyALeaseInForceAndNeverShortensIt) {
             kNow + 20 * kSecond);
   EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch - 1, kNow + 60 * kSecond, kNow).code(),
             StatusCode::kFailedPrecondition);
-  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 60 * kSecond, kNow + 20 * kSecond).code(),
+  EXPECT_TRUE(store_.RenewLease(scene_.device_id, epoch, kNow + 60 * kSecond, kNow + 25 * kSecond).ok())
+      << "it ran out and nobody ended it";
+  ASSERT_TRUE(store_.EndLease(scene_.device_id, epoch, LeaseState::kReleased, kNow).ok());
+  EXPECT_EQ(store_.RenewLease(scene_.device_id, epoch, kNow + 90 * kSecond, kNow).code(),
             StatusCode::kFailedPrecondition);
 }
 

@@ -429,6 +429,12 @@ TEST_P(StoreTest, ListsTrialsByStateAndPage) {
   EXPECT_EQ(crashed->front().error, "segmentation fault");
   EXPECT_EQ(store_.ListTrials({.task_id = scene.task_id}, {crashed->front().id, 1})->size(), 1u);
   EXPECT_EQ(scene.Counts().by_state[static_cast<size_t>(S::kCrash)], 1);
+  EXPECT_TRUE(store_.ListTrials({.device_id = scene.device_id}, {})->empty()) << "it is through with them";
+  const int64_t held = scene.Claim(scene.Build(4)).id;
+  const auto of_device = store_.ListTrials({.device_id = scene.device_id}, {});
+  ASSERT_EQ(of_device->size(), 1u);
+  EXPECT_EQ(of_device->front().id, held);
+  EXPECT_TRUE(store_.ListTrials({.device_id = scene.device_id + 1}, {})->empty());
 }
 
 TEST_P(StoreTest, LosesNothingBetweenManyThreads) {

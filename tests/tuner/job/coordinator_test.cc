@@ -4,6 +4,7 @@
 
 #include "tests/property_runs.h"
 #include "tests/tuner/job/fake_farm.h"
+#include "tests/tuner/job/faulty_store.h"
 #include "tuner/database/finals.h"
 #include "tuner/job/best_check.h"
 #include "tuner/job/job_report.h"
@@ -708,6 +709,48 @@ TEST(Coordinator, CountsATrialThatItsDeviceDiedOf) {
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_EQ(trial().state, TrialState::kOk);
   EXPECT_EQ(trial().infra_failures, 1);
+}
+
+// A server that was stopped for longer than a device may be silent: it did not listen, so nobody was silent.
+TEST(Coordinator, BlamesNobodyForAPauseOfItsOwn) {
+  FakeClock clock;
+  FakeFarm farm({.clock = &clock});
+  std::atomic<bool> may_end = false;
+  farm.AddDevice("d1", [&](const v1::MeasureSpec&) { return PretendedRun{.may_end = [&] { return may_end.load(); }}; });
+  const int64_t job = farm.Submit(5);
+  for (int pause = 1; pause <= 2; ++pause) {  // Lost with a second device, a module would be POISON.
+    farm.Until([&] { return farm.CountStates(job)["RUNNING"] == 1; });
+    farm.Advance(clock, std::chrono::seconds(31));
+  }
+  may_end = true;
+  ASSERT_TRUE(farm.WaitFor(job));
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 5)));
+  for (const TrialRow& trial : *farm.store().ListTrials({.job_id = job}, {0, 10})) EXPECT_EQ(trial.infra_failures, 0);
+}
+
+// A device is lost while the disk is full: what follows from that happens when there is room again.
+TEST(Coordinator, GivesALostDevicesTrialsBackWhenTheStoreWorksAgain) {
+  FakeClock clock;
+  std::atomic<bool> is_full = false;
+  FakeFarm farm({.wrap = [&](std::unique_ptr<Store> store) -> std::unique_ptr<Store> {
+                   return std::make_unique<FaultyStore>(std::move(store), [&](std::string_view verb) {
+                     const bool ends = verb == "LoseDevice" || verb == "EndLease" || verb == "GrantLease";
+                     return is_full && ends ? ResourceExhausted("disk is full") : OkStatus();
+                   });
+                 },
+                 .clock = &clock});
+  farm.AddDevice("d1", [](const v1::MeasureSpec&) { return PretendedRun{.may_end = [] { return false; }}; });
+  const int64_t job = farm.Submit(1);
+  farm.Until([&] { return farm.CountStates(job)["RUNNING"] == 1; });
+  farm.RemoveDevices();
+  is_full = true;
+  for (int step = 0; step < 10; ++step) farm.Advance(clock, std::chrono::seconds(4));
+  EXPECT_EQ(farm.CountStates(job)["RUNNING"], 1) << "it could not be written";
+  farm.AddDevice("d2");
+  is_full = false;
+  farm.UntilInTime(clock, [&] { return IsTerminal(farm.store().GetJob(job)->state); });
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone) << farm.store().GetJob(job)->detail;
+  EXPECT_EQ(farm.store().ListTrials({.job_id = job}, {0, 1})->at(0).infra_failures, 1);
 }
 
 TEST(Coordinator, StartsWithoutAJobThatItCannotRead) {

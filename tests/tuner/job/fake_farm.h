@@ -190,6 +190,7 @@ struct FakeFarmOptions {
   int slots = 2;
   bool has_worker = true;
   SearchFactory searches = SearchAtRandom;
+  std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)> wrap;  // Around the store, if given.
   Clock* clock = &SystemClock();  // The coordinator's; workers and devices live by the real one.
 };
 
@@ -211,8 +212,10 @@ class FakeFarm {
         .schedulers = [] { return MakeRoundRobinScheduler(); },
         .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); },
         .clock = options_.clock};
+    std::unique_ptr<Store> used = *std::move(store);
+    if (options_.wrap) used = options_.wrap(std::move(used));
     StatusOr<std::unique_ptr<Coordinator>> made =
-        Coordinator::Create(std::move(coordinator_options), *std::move(store), gate_);
+        Coordinator::Create(std::move(coordinator_options), std::move(used), gate_);
     ASSERT_TRUE(made.ok()) << made.status().message();
     coordinator_ = *std::move(made);
     ASSERT_TRUE(coordinator_->StoreArtifact(Sha256("reference"), "reference").ok());

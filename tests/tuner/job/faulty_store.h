@@ -1,0 +1,191 @@
+// A store that fails when a test says so, before anything was written.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "tuner/database/store.h"
+
+namespace lathe {
+
+class FaultyStore : public Store {
+ public:
+  // Before each verb, by its name, on the thread that calls it; what is not OK is the verb's answer.
+  using Before = std::function<Status(std::string_view verb)>;
+  FaultyStore(std::unique_ptr<Store> store, Before before) : store_(std::move(store)), before_(std::move(before)) {}
+
+  StatusOr<Workload> PutWorkload(const Workload& workload, int64_t now) override {
+    return Try("PutWorkload", [&] { return store_->PutWorkload(workload, now); });
+  }
+  StatusOr<Workload> GetWorkload(const Digest& digest) override {
+    return Try("GetWorkload", [&] { return store_->GetWorkload(digest); });
+  }
+  StatusOr<std::vector<Digest>> FindWorkloads(std::string_view hex_prefix) override {
+    return Try("FindWorkloads", [&] { return store_->FindWorkloads(hex_prefix); });
+  }
+  StatusOr<std::vector<Workload>> ListWorkloads(const std::optional<Digest>& after, int limit) override {
+    return Try("ListWorkloads", [&] { return store_->ListWorkloads(after, limit); });
+  }
+  Status PutBlob(const BlobRow& blob) override {
+    return Try("PutBlob", [&] { return store_->PutBlob(blob); });
+  }
+  StatusOr<BlobRow> GetBlob(const Digest& digest) override {
+    return Try("GetBlob", [&] { return store_->GetBlob(digest); });
+  }
+  Status ChangeBlobRefs(const Digest& digest, int64_t delta, int64_t now) override {
+    return Try("ChangeBlobRefs", [&] { return store_->ChangeBlobRefs(digest, delta, now); });
+  }
+  StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(int64_t last_used_before, int limit) override {
+    return Try("ForgetUnreferencedBlobs", [&] { return store_->ForgetUnreferencedBlobs(last_used_before, limit); });
+  }
+  StatusOr<CreatedJob> CreateJob(const NewJob& job, int64_t now) override {
+    return Try("CreateJob", [&] { return store_->CreateJob(job, now); });
+  }
+  StatusOr<JobRow> GetJob(int64_t job_id) override {
+    return Try("GetJob", [&] { return store_->GetJob(job_id); });
+  }
+  StatusOr<std::vector<JobRow>> ListJobs(const Page& page) override {
+    return Try("ListJobs", [&] { return store_->ListJobs(page); });
+  }
+  StatusOr<std::vector<TaskRow>> ListTasks(int64_t job_id) override {
+    return Try("ListTasks", [&] { return store_->ListTasks(job_id); });
+  }
+  StatusOr<TaskRow> GetTask(int64_t task_id) override {
+    return Try("GetTask", [&] { return store_->GetTask(task_id); });
+  }
+  Status SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) override {
+    return Try("SetJobState", [&] { return store_->SetJobState(job_id, state, detail, now); });
+  }
+  Status SetTaskState(int64_t task_id, JobState state, int64_t now) override {
+    return Try("SetTaskState", [&] { return store_->SetTaskState(task_id, state, now); });
+  }
+  StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) override {
+    return Try("CancelJob", [&] { return store_->CancelJob(job_id, reason, now); });
+  }
+  StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id, int64_t now) override {
+    return Try("CancelWaitingTrials", [&] { return store_->CancelWaitingTrials(job_id, now); });
+  }
+  StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
+                                                              TrialState initial, int64_t now) override {
+    return Try("ProposeTrials", [&] { return store_->ProposeTrials(task_id, trials, initial, now); });
+  }
+  StatusOr<std::vector<TrialRow>> BeginFinalRound(int64_t task_id, int64_t round,
+                                                  std::span<const NewFinalist> finalists, int64_t now) override {
+    return Try("BeginFinalRound", [&] { return store_->BeginFinalRound(task_id, round, finalists, now); });
+  }
+  StatusOr<bool> DecideFinals(int64_t task_id, int64_t now) override {
+    return Try("DecideFinals", [&] { return store_->DecideFinals(task_id, now); });
+  }
+  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) override {
+    return Try("AdvanceTrial", [&] { return store_->AdvanceTrial(trial_id, attempt, to, now); });
+  }
+  StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
+                                                  int64_t now) override {
+    return Try("ClaimForBuild", [&] { return store_->ClaimForBuild(worker, slot, filter, now); });
+  }
+  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) override {
+    return Try("CommitBuild", [&] { return store_->CommitBuild(result, after_success, now); });
+  }
+  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
+                                                    int64_t now) override {
+    return Try("ClaimForMeasure", [&] { return store_->ClaimForMeasure(device_id, epoch, filter, now); });
+  }
+  StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) override {
+    return Try("CommitResult", [&] { return store_->CommitResult(result, now); });
+  }
+  StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error,
+                                     int64_t now) override {
+    return Try("FailAttempt", [&] { return store_->FailAttempt(fence, failure, error, now); });
+  }
+  StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker, int64_t now) override {
+    return Try("LoseWorker", [&] { return store_->LoseWorker(worker, now); });
+  }
+  StatusOr<TrialRow> GetTrial(int64_t trial_id) override {
+    return Try("GetTrial", [&] { return store_->GetTrial(trial_id); });
+  }
+  StatusOr<std::vector<TrialRow>> ListTrials(const TrialFilter& filter, const Page& page) override {
+    return Try("ListTrials", [&] { return store_->ListTrials(filter, page); });
+  }
+  StatusOr<TaskCounts> CountTrials(int64_t task_id) override {
+    return Try("CountTrials", [&] { return store_->CountTrials(task_id); });
+  }
+  Status RecordModelRound(int64_t task_id, const ModelRound& round) override {
+    return Try("RecordModelRound", [&] { return store_->RecordModelRound(task_id, round); });
+  }
+  StatusOr<std::vector<ModelRound>> ListModelRounds(int64_t task_id) override {
+    return Try("ListModelRounds", [&] { return store_->ListModelRounds(task_id); });
+  }
+  StatusOr<DeviceRow> RegisterDevice(const NewDevice& device, int64_t now) override {
+    return Try("RegisterDevice", [&] { return store_->RegisterDevice(device, now); });
+  }
+  Status Heartbeat(int64_t device_id, int64_t now) override {
+    return Try("Heartbeat", [&] { return store_->Heartbeat(device_id, now); });
+  }
+  StatusOr<std::vector<DeviceRow>> ListDevices() override {
+    return Try("ListDevices", [&] { return store_->ListDevices(); });
+  }
+  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, int64_t expires, int64_t now) override {
+    return Try("GrantLease", [&] { return store_->GrantLease(device_id, holder, expires, now); });
+  }
+  StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) override {
+    return Try("RenewLease", [&] { return store_->RenewLease(device_id, epoch, expires, now); });
+  }
+  Status EndLease(int64_t device_id, int64_t epoch, LeaseState end, int64_t now) override {
+    return Try("EndLease", [&] { return store_->EndLease(device_id, epoch, end, now); });
+  }
+  StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id, int64_t now) override {
+    return Try("LoseDevice", [&] { return store_->LoseDevice(device_id, now); });
+  }
+  StatusOr<std::vector<LeaseRow>> ExpireLeases(int64_t now) override {
+    return Try("ExpireLeases", [&] { return store_->ExpireLeases(now); });
+  }
+  StatusOr<std::vector<LeaseRow>> ListGrantedLeases() override {
+    return Try("ListGrantedLeases", [&] { return store_->ListGrantedLeases(); });
+  }
+  StatusOr<std::vector<BestAnswer>> QueryBest(std::span<const TuningKey> keys) override {
+    return Try("QueryBest", [&] { return store_->QueryBest(keys); });
+  }
+  StatusOr<std::vector<TuningRecord>> ListBest(const Digest& workload) override {
+    return Try("ListBest", [&] { return store_->ListBest(workload); });
+  }
+  StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, int limit) override {
+    return Try("History", [&] { return store_->History(key, limit); });
+  }
+  StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) override {
+    return Try("MeasuredTraces", [&] { return store_->MeasuredTraces(key); });
+  }
+  StatusOr<int64_t> CountMeasured(const TuningKey& key) override {
+    return Try("CountMeasured", [&] { return store_->CountMeasured(key); });
+  }
+  StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) override {
+    return Try("ListRecords", [&] { return store_->ListRecords(page); });
+  }
+  StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records, int64_t now) override {
+    return Try("ImportRecords", [&] { return store_->ImportRecords(records, now); });
+  }
+  StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces, int64_t now) override {
+    return Try("ImportForeign", [&] { return store_->ImportForeign(traces, now); });
+  }
+  StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) override {
+    return Try("ListForeign", [&] { return store_->ListForeign(workload, limit); });
+  }
+  StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id, int limit) override {
+    return Try("ReadEvents", [&] { return store_->ReadEvents(after_cursor, job_id, limit); });
+  }
+  StatusOr<StoreStats> Stats() override {
+    return Try("Stats", [&] { return store_->Stats(); });
+  }
+
+ private:
+  template <typename Verb>
+  auto Try(std::string_view name, Verb verb) -> decltype(verb()) {
+    const Status status = before_(name);
+    if (!status.ok()) return status;
+    return verb();
+  }
+
+  const std::unique_ptr<Store> store_;
+  const Before before_;
+};
+
+}  // namespace lathe
