@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "runtime/cpu_features.h"
+#include "runtime/tile_permission.h"
 
 namespace lathe {
 namespace {
@@ -84,6 +85,7 @@ RuntimeError CheckArtifactRunsHere(const ArtifactMeta& meta, uint32_t codegen_ve
     return {RuntimeCode::kFailedPrecondition, "load artifact: built for \"" + meta.target + "\", this CPU lacks " +
                                                   missing + "; build for this machine (--target auto)"};
   }
+  if (UsesTiles(meta.features)) return TilePermission();
   return {};
 }
 

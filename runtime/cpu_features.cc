@@ -193,6 +193,17 @@ std::vector<int> AvailableCpus() {
   return cpus;
 }
 
+int64_t CpuSpeed(int cpu) {
+  const std::string folder = FormatText("/sys/devices/system/cpu/cpu%d/", cpu);
+  const int64_t capacity = ParseSize(ReadSmallFile(folder + "cpu_capacity"));
+  return capacity > 0 ? capacity : ParseSize(ReadSmallFile(folder + "cpufreq/cpuinfo_max_freq"));
+}
+
+bool AreAlike(std::span<const int64_t> speeds) {
+  const auto [slowest, fastest] = std::minmax_element(speeds.begin(), speeds.end());
+  return speeds.empty() || *slowest * 5 >= *fastest * 4;
+}
+
 std::vector<int> CoreSiblings(int cpu) {
   std::vector<int> siblings =
       ParseCpuList(ReadSmallFile(FormatText("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu)));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,11 @@ int64_t LastLevelCacheBytes(int cpu);
 
 // The CPUs that this process may run on, ascending.
 std::vector<int> AvailableCpus();
+// How fast a CPU is, by a measure that only its neighbours share: the kernel's capacity (big and little cores), else
+// the highest clock; 0 when sysfs says nothing.
+int64_t CpuSpeed(int cpu);
+// Whether threads on CPUs of these speeds get the same work done: the slowest has 80 % of the fastest.
+bool AreAlike(std::span<const int64_t> speeds);
 // The CPUs that share the core of `cpu`, itself included.
 std::vector<int> CoreSiblings(int cpu);
 // Parses the kernel's list form, e.g. "0-2,5"; stops at the first thing it does not understand.

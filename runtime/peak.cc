@@ -10,11 +10,10 @@
 
 #include "runtime/cpu_features.h"
 #include "runtime/thread_pool.h"
+#include "runtime/tile_permission.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #elif defined(__aarch64__)
 #include <arm_neon.h>
 #endif
@@ -187,19 +186,9 @@ constexpr RoofRow kRoofs[] = {
 #endif
 };
 
-// A process asks the kernel before it touches a tile.
-bool MayUseTiles() {
-#if defined(__x86_64__)
-  constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA.
-  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-#else
-  return false;
-#endif
-}
-
 bool IsPresent(const RoofRow& row) {
   const std::string_view name = row.instructions;
-  return (name.empty() || HostHasCpuFeature(name)) && (!name.starts_with("amx") || MayUseTiles());
+  return (name.empty() || HostHasCpuFeature(name)) && (!name.starts_with("amx") || TilePermission().ok());
 }
 
 // Operations per nanosecond = GOP/s, best of the tries that fit into `ns`.

@@ -62,6 +62,12 @@ const std::vector<IntrinRow>& AllRows() {
   return *rows;
 }
 
+std::optional<IntrinRow> RowNamed(std::string_view name) {
+  const std::vector<IntrinRow>& rows = AllRows();
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const IntrinRow& each) { return each.name == name; });
+  return row == rows.end() ? AmxIntrinRow(name) : std::optional(*row);
+}
+
 // The text of one function, from its decorator to the next.
 std::string_view FunctionText(std::string_view file, std::string_view name) {
   constexpr std::string_view kDecorator = "@T.prim_func\n";
@@ -94,9 +100,8 @@ StatusOr<PrimFunc> Read(const IntrinRow& row, std::string_view function) {
 }  // namespace
 
 StatusOr<std::shared_ptr<const TensorIntrin>> MakeBuiltinIntrin(std::string_view name) {
-  const std::vector<IntrinRow>& rows = AllRows();
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const IntrinRow& each) { return each.name == name; });
-  if (row == rows.end()) return NotFound(fmt::format("tensor intrinsic \"{}\" is not registered", name));
+  const std::optional<IntrinRow> row = RowNamed(name);
+  if (!row) return NotFound(fmt::format("tensor intrinsic \"{}\" is not registered", name));
   ASSIGN_OR_RETURN(PrimFunc description, Read(*row, row->description));
   ASSIGN_OR_RETURN(PrimFunc implementation, Read(*row, row->implementation));
   return MakeTensorIntrin(std::move(description), std::move(implementation));

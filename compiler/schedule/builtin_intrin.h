@@ -12,7 +12,7 @@ namespace lathe {
 
 // NotFound if no intrinsic is called that.
 StatusOr<std::shared_ptr<const TensorIntrin>> MakeBuiltinIntrin(std::string_view name);
-// For tests and messages.
+// For tests and messages; without those of AMX (amx_intrin.h).
 std::vector<std::string_view> BuiltinIntrinNames();
 
 // An intrinsic of a CPU that adds to each of `lanes` sums the products of `parts` neighbours, as plain arithmetic does:

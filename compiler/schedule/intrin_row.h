@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,5 +18,7 @@ struct IntrinRow {
 
 // ldmatrix, mma.sync and wmma of NVIDIA GPUs.
 std::vector<IntrinRow> CudaIntrinRows();
+// The one of AMX that is called so: tiles come in too many shapes for a table.
+std::optional<IntrinRow> AmxIntrinRow(std::string_view name);
 
 }  // namespace lathe

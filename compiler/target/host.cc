@@ -2,6 +2,7 @@
 
 #include "compiler/target/target.h"
 #include "runtime/cpu_features.h"
+#include "runtime/tile_permission.h"
 
 namespace lathe {
 namespace {
@@ -17,9 +18,7 @@ constexpr const char* kTriple = "aarch64-linux-gnu";
 }  // namespace
 
 HostFacts DetectHost() {
-  HostFacts host{.triple = kTriple, .features = HostCpuFeatures()};
-  // AMX needs a permission from the kernel that a plain program has not asked for.
-  std::erase_if(host.features, [](const std::string& feature) { return feature.starts_with("amx"); });
+  HostFacts host{.triple = kTriple, .features = UsableFeatures(HostCpuFeatures(), TilePermission())};
   std::sort(host.features.begin(), host.features.end());
   host.num_cores = static_cast<int>(AvailableCpus().size());
   return host;

@@ -25,6 +25,16 @@ class FactorSwapper : public StmtExprMutator {
   }
 };
 
+// People write T.Cast("int32", 0); a description has the zero as it is.
+class ZeroFolder : public StmtExprMutator {
+ protected:
+  Expr VisitExpr(const Expr& e) override {
+    const Cast* cast = e.As<Cast>();
+    if (cast == nullptr || !e.dtype().is_scalar() || !IsConstInt(cast->value, 0)) return StmtExprMutator::VisitExpr(e);
+    return e.dtype().is_float() ? FloatConst(e.dtype(), 0) : IntConst(e.dtype(), 0);
+  }
+};
+
 // A description says one order of factors; the other is the same product.
 StatusOr<BlockRealize> InEitherOrder(const BlockRealize& realize, const std::string& name) {
   StatusOr<BlockRealize> made = TensorizedInAnyScope(realize, name);
@@ -47,7 +57,8 @@ class Rewriter : public StmtExprMutator {
     if (name == nullptr || !status.ok()) return StmtExprMutator::VisitBlockRealize(self, realize);
     BlockRealize plain = realize;
     plain.block.Mutable().annotations.erase(kAutoTensorize);
-    StatusOr<BlockRealize> made = InEitherOrder(plain, *name);
+    const Stmt folded = ZeroFolder{}(Stmt(plain));
+    StatusOr<BlockRealize> made = InEitherOrder(*folded.As<BlockRealize>(), *name);
     if (made.ok()) return *std::move(made);
     status = Status(made.status().code(), fmt::format("rewrite_tensorize @{} block \"{}\": intrinsic \"{}\": {}",
                                                       function_, realize.block->name, *name, made.status().message()));

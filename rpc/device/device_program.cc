@@ -18,6 +18,7 @@
 #include "runtime/cpu_features.h"
 #include "runtime/kernel_abi.h"
 #include "runtime/peak.h"
+#include "runtime/tile_permission.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -102,7 +103,8 @@ v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std:
   facts.set_arch(host.machine);
   facts.set_os(fmt::format("{} {}", host.sysname, host.release));
   facts.set_cpu_model(CpuModelName());
-  for (const std::string& feature : HostCpuFeatures()) facts.add_cpu_features(feature);
+  for (const std::string& feature : UsableFeatures(HostCpuFeatures(), TilePermission()))
+    facts.add_cpu_features(feature);
   facts.set_memory_bytes(static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE));
   facts.set_kernel_abi(LATHE_KERNEL_ABI_VERSION);
   facts.set_num_cores(static_cast<int32_t>(cpus.size()));

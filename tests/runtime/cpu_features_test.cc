@@ -27,6 +27,14 @@ TEST(CpuFeatures, ParsesTheKernelsListForm) {
   EXPECT_TRUE(ParseCpuList("9-1").empty());
 }
 
+TEST(CpuFeatures, TellsBigCoresFromLittleOnes) {
+  EXPECT_TRUE(AreAlike(std::vector<int64_t>{}));
+  EXPECT_TRUE(AreAlike(std::vector<int64_t>{0, 0}));  // Nothing is known of them.
+  EXPECT_TRUE(AreAlike(std::vector<int64_t>{5'000'000, 5'100'000, 4'900'000}));
+  EXPECT_FALSE(AreAlike(std::vector<int64_t>{1024, 1024, 446}));
+  EXPECT_GE(CpuSpeed(AvailableCpus().front()), 0);
+}
+
 // By a clock that says that every loop took equally long, the figures tell what was counted.
 TEST(MachinePeak, CountsTwiceAsMuchForNumbersHalfAsWide) {
   static constexpr int64_t kTick = 1'000'000;

@@ -4,11 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "runtime/context.h"
+#include "runtime/cpu_features.h"
 
 namespace lathe {
 namespace {
@@ -23,9 +26,21 @@ int32_t Count(const LatheContext*, void* closure, int64_t begin, int64_t end) {
   return 0;
 }
 
-TEST(ThreadPool, VisitsEachIterationOnce) {
+// Until `count` of them are there.
+void Meet(std::atomic<int>& there, int count) {
+  for (++there; there < count;) std::this_thread::yield();
+}
+
+class ThreadPoolTest : public testing::TestWithParam<Sharing> {
+ protected:
+  static std::unique_ptr<ThreadPool> Create(int num_threads) {
+    return *ThreadPool::Create(num_threads, {}, GetParam());
+  }
+};
+
+TEST_P(ThreadPoolTest, VisitsEachIterationOnce) {
   for (const int threads : {1, 2, 5}) {
-    const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(threads);
+    const std::unique_ptr<ThreadPool> pool = Create(threads);
     for (const int64_t extent : {0, 1, 3, 20, 1000}) {
       Counts counts(extent);
       for (int round = 0; round < 20; ++round) ASSERT_EQ(pool->Run(nullptr, Count, &counts, extent), 0);
@@ -34,14 +49,158 @@ TEST(ThreadPool, VisitsEachIterationOnce) {
   }
 }
 
-TEST(ThreadPool, ReturnsTheFirstErrorAndWorksOnAfterIt) {
-  const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(3);
+// More callers than can be helped at a time: those that are not do all by themselves.
+TEST_P(ThreadPoolTest, ServesManyCallers) {
+  constexpr int kCallers = 6;
+  const std::unique_ptr<ThreadPool> pool = Create(3);
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < kCallers; ++caller) {
+    callers.emplace_back([&, extent = 2 + 7 * caller] {
+      for (int round = 0; round < 200; ++round) {
+        Counts counts(extent);
+        const int32_t result = pool->Run(nullptr, Count, &counts, extent);
+        for (const auto& seen : counts.seen) wrong += seen != 1 || result != 0;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(ThreadPoolTest, ReturnsTheFirstErrorAndWorksOnAfterIt) {
+  const std::unique_ptr<ThreadPool> pool = Create(3);
   const auto fail = [](const LatheContext*, void*, int64_t begin, int64_t end) {
     return begin <= 50 && 50 < end ? 7 : 0;
   };
   EXPECT_EQ(pool->Run(nullptr, fail, nullptr, 100), 7);
   Counts counts(10);
   EXPECT_EQ(pool->Run(nullptr, Count, &counts, 10), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sharings, ThreadPoolTest, testing::Values(Sharing::kStatic, Sharing::kDynamic),
+                         [](const auto& info) { return info.param == Sharing::kStatic ? "Static" : "Dynamic"; });
+
+// Each thread waits in the body for all others, so none does the work of another one.
+TEST(ThreadPool, GivesEachThreadTheSameShareEachTime) {
+  constexpr int kThreads = 3;
+  struct Job {
+    const ThreadPool& pool;
+    std::atomic<int> there{0};
+    std::array<std::pair<int64_t, int64_t>, kThreads> shares = {};
+  };
+  const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(kThreads, {}, Sharing::kStatic);
+  const auto note_share = [](const LatheContext*, void* closure, int64_t begin, int64_t end) -> int32_t {
+    Job& job = *static_cast<Job*>(closure);
+    job.shares[static_cast<size_t>(job.pool.IndexOfThisThread())] = {begin, end};
+    Meet(job.there, kThreads);
+    return 0;
+  };
+  for (int round = 0; round < 50; ++round) {
+    Job job{.pool = *pool};
+    ASSERT_EQ(pool->Run(nullptr, note_share, &job, 11), 0);
+    EXPECT_THAT(job.shares, testing::ElementsAre(std::pair(0, 4), std::pair(4, 8), std::pair(8, 11)));
+  }
+}
+
+// The worker begins and then does not come on: the caller takes over all that it has not begun.
+TEST(ThreadPool, TakesOverFromASlowThreadWhenDynamic) {
+  constexpr int64_t kExtent = 80;
+  struct Job {
+    const ThreadPool& pool;
+    std::atomic<bool> has_worker_begun{false};
+    std::atomic<int64_t> by_worker{0}, by_caller{0};
+  };
+  const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(2, {}, Sharing::kDynamic);
+  const auto body = [](const LatheContext*, void* closure, int64_t begin, int64_t end) -> int32_t {
+    Job& job = *static_cast<Job*>(closure);
+    if (job.pool.IndexOfThisThread() == 0) {
+      while (!job.has_worker_begun) std::this_thread::yield();
+      job.by_caller += end - begin;
+      return 0;
+    }
+    job.by_worker += end - begin;
+    for (job.has_worker_begun = true; job.by_caller + job.by_worker < kExtent;) std::this_thread::yield();
+    return 0;
+  };
+  Job job{.pool = *pool};
+  EXPECT_EQ(pool->Run(nullptr, body, &job, kExtent), 0);
+  EXPECT_EQ(job.by_worker, kExtent / 8);
+  EXPECT_EQ(job.by_caller, kExtent - kExtent / 8);
+}
+
+// Holds worker 1 of a pool, and the thread that calls, until `Release`.
+class HeldCall {
+ public:
+  explicit HeldCall(ThreadPool& pool) : caller_([this, &pool] { EXPECT_EQ(pool.Run(nullptr, Hold, this, 2), 0); }) {
+    while (held_ < 2) std::this_thread::yield();
+  }
+  ~HeldCall() { Release(); }
+  void Release() {
+    is_released_ = true;
+    if (caller_.joinable()) caller_.join();
+  }
+
+ private:
+  static int32_t Hold(const LatheContext*, void* closure, int64_t, int64_t) {
+    auto& self = *static_cast<HeldCall*>(closure);
+    Meet(self.held_, 2);
+    while (!self.is_released_) std::this_thread::yield();
+    return 0;
+  }
+  std::atomic<int> held_{0};
+  std::atomic<bool> is_released_{false};
+  std::thread caller_;
+};
+
+TEST(ThreadPool, GivesASecondCallerTheWorkersThatAreIdle) {
+  const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(4, {}, Sharing::kStatic);
+  HeldCall first(*pool);
+  struct Job {
+    const ThreadPool& pool;
+    std::atomic<int> there{0};
+    std::array<int, 4> thread_of = {-1, -1, -1, -1};
+  };
+  const auto body = [](const LatheContext*, void* closure, int64_t begin, int64_t end) -> int32_t {
+    Job& job = *static_cast<Job*>(closure);
+    if (end - begin != 1) return 1;  // Nobody helps.
+    job.thread_of[static_cast<size_t>(begin)] = job.pool.IndexOfThisThread();
+    if (begin != 1) Meet(job.there, 3);  // Whose share 1 is, is held.
+    return 0;
+  };
+  Job job{.pool = *pool};
+  EXPECT_EQ(pool->Run(nullptr, body, &job, 4), 0);
+  EXPECT_EQ(job.thread_of[2], 2);
+  EXPECT_EQ(job.thread_of[3], 3);
+  EXPECT_EQ(job.thread_of[0], 0);
+  EXPECT_EQ(job.thread_of[1], 0);
+}
+
+TEST(ThreadPool, WaitsForNoWorkerThatHasNotBegun) {
+  const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(2, {}, Sharing::kStatic);
+  HeldCall first(*pool);
+  Counts counts(100);
+  EXPECT_EQ(pool->Run(nullptr, Count, &counts, 100), 0);
+  for (const auto& seen : counts.seen) EXPECT_EQ(seen, 1);
+}
+
+TEST(ThreadPool, SharesAsItsCpusAre) {
+  const std::vector<int> cpus = AvailableCpus();
+  const auto crowded = *ThreadPool::Create(static_cast<int>(cpus.size()) + 1);
+  EXPECT_EQ(crowded->sharing(), Sharing::kDynamic);
+  if (cpus.size() < 2 || CpuSpeed(cpus[0]) != CpuSpeed(cpus[1])) GTEST_SKIP() << "needs two CPUs of one speed";
+  ASSERT_TRUE(PinCurrentThread(std::span(cpus).first(1)).ok());  // As the caller of a pinned pool does.
+  const auto pinned = *ThreadPool::Create(2, std::span(cpus).first(2));
+  ASSERT_TRUE(PinCurrentThread(cpus).ok());
+  EXPECT_EQ(pinned->sharing(), Sharing::kStatic);
+}
+
+TEST(ThreadPool, SaysWhichCpusItNeeds) {
+  const int none = 1023;
+  const auto pool = ThreadPool::Create(2, std::vector<int>{0, none});
+  ASSERT_FALSE(pool.ok());
+  EXPECT_THAT(pool.error().message, testing::HasSubstr("start 2 threads: Invalid argument"));
+  EXPECT_THAT(pool.error().message, testing::HasSubstr("on CPUs that this process may use"));
 }
 
 TEST(ThreadPool, RunsSeriallyInAForkedChild) {
@@ -86,7 +245,7 @@ TEST(KernelContext, GivesScratchMemoryToThreadsOfAnotherPool) {
   std::atomic<int> begun{0};
   const auto outer = [](const LatheContext*, void* closure, int64_t, int64_t) -> int32_t {
     auto& begun = *static_cast<std::atomic<int>*>(closure);
-    for (++begun; begun < 4;) std::this_thread::yield();  // A piece for each thread.
+    Meet(begun, 4);  // A share for each thread.
     const std::unique_ptr<ThreadPool> own = *ThreadPool::Create(1);
     KernelContext context(*own, 1 << 20);
     void* memory = context.get()->alloc_workspace(context.get(), 100);

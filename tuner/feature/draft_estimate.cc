@@ -51,7 +51,7 @@ TileShape MeasureTile(const IndexSpace& space, const StoreNest& nest, const Targ
       if (!loop.reduces) per_step *= static_cast<double>(loop.extent);
     }
     int64_t stride = vector == nullptr ? 0 : StrideOf(space, access, *vector);
-    if (stride == nest.dot_parts) stride = 1;  // The neighbours of a lane lie between.
+    if (stride > 1 && nest.dot_parts % stride == 0) stride = 1;  // The neighbours of a lane lie between.
     const bool is_apart =
         stride > 1 && stride <= kMaxLoadStride &&
         (!access.is_write || registers.num_mask_registers > 0);  // By whole vectors and a shuffle, or with lanes off.

@@ -62,11 +62,17 @@ class Collector {
   }
 
  private:
+  // The rows of a tile of AMX: they stand around its lanes and parts.
+  static bool IsAroundTwoLoops(const For& loop) {
+    const For* inner = loop.body.As<For>();
+    return inner != nullptr && inner->body.As<For>() != nullptr;
+  }
+
   // Loops of what becomes one instruction: the lanes, and the parts that it takes at once.
   bool VisitLoopOfDot(const For& loop) {
     const int64_t* extent = AsIntConst(loop.extent);
-    if (!in_dot_ || extent == nullptr) return false;
     const bool is_lanes = dot_parts_ == 0;
+    if (!in_dot_ || extent == nullptr || (is_lanes && IsAroundTwoLoops(loop))) return false;
     const int id = nests_.space.AddLoop(loop.loop_var, *extent);
     if (is_lanes) loops_.push_back({id, *extent, ForKind::kVectorized, false});
     const double lanes = is_lanes ? static_cast<double>(*extent) : 1;

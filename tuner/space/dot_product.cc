@@ -80,7 +80,7 @@ std::optional<DotTiling> TilingOf(const BlockNode& block, const DotIntrin& intri
 
 }  // namespace
 
-std::vector<DotTiling> DotTilingsOf(const BlockNode& block, const Target& target) {
+std::vector<DotTiling> DotTilingsOf(const BlockNode& block, const Target& target, std::span<const DotIntrin> intrins) {
   std::vector<DotTiling> tilings;
   const std::optional<Contraction> found = ContractionOf(block);
   if (!found || !found->converts_a || !found->converts_b) return tilings;
@@ -89,7 +89,7 @@ std::vector<DotTiling> DotTilingsOf(const BlockNode& block, const Target& target
       for (size_t reduce = 0; reduce < block.iter_vars.size(); ++reduce) {
         if (block.iter_vars[lane].kind != IterKind::kSpatial || block.iter_vars[reduce].kind != IterKind::kReduce)
           continue;
-        for (const DotIntrin& intrin : DotIntrins()) {
+        for (const DotIntrin& intrin : intrins) {
           if (!target.Has(intrin.feature) || intrin.a != product.a->buffer->dtype ||
               intrin.b != product.b->buffer->dtype || intrin.c != block.writes[0].buffer->dtype)
             continue;

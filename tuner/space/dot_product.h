@@ -26,7 +26,8 @@ struct DotTiling {
 // Those that the target has, the widest of each pair of iter vars: extents are multiples of lanes and parts, nothing
 // but these iter vars stands in the dimensions above (or B is in panels, B[.., n // lanes, .., k // parts, .., n %
 // lanes, k % parts]), and C's neighbours lie along the lanes. Empty: none.
-std::vector<DotTiling> DotTilingsOf(const BlockNode& block, const Target& target);
+std::vector<DotTiling> DotTilingsOf(const BlockNode& block, const Target& target,
+                                    std::span<const DotIntrin> intrins = DotIntrins());
 
 // Copies of what the block reads in the instruction's order, B as B[.., n // lanes, k // parts, n % lanes, k % parts];
 // to be called before the block is tiled. The blocks that copy.

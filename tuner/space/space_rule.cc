@@ -1,5 +1,6 @@
 #include "tuner/space/space_rule.h"
 
+#include "tuner/space/amx_tiles.h"
 #include "tuner/space/dot_tiles.h"
 #include "tuner/space/packed_tiles.h"
 #include "tuner/space/reduction_tiles.h"
@@ -12,6 +13,7 @@ namespace {
 
 constexpr SpaceRule kCpuRules[] = {
     {"dot_tiles", "register tiles of the anchor whose steps an instruction takes several at a time", DotTiles},
+    {"amx_tiles", "products of narrow types by the anchor's rows and columns in tile registers", AmxTiles},
     {"vector_tiles", "register tiles of the anchor, for each axis that can be vector lanes", VectorTiles},
     {"packed_tiles", "the same for axes that become lanes by another layout of what is read", PackedTiles},
     {"rows", "functions that reduce the axis along which their input lies in memory, row by row", RowSchedules},

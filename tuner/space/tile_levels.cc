@@ -89,7 +89,7 @@ StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileSh
   std::vector<IterKind> kinds;
   for (const IterVar& iter : schedule.BlockOf(row).iter_vars) kinds.push_back(iter.kind);
   if (loops.size() != kinds.size()) return schedule.Error("tile by levels", row, "its loops are not its iter vars");
-  TiledNest nest{std::vector<std::vector<LoopRV>>(shape.levels.size()), std::nullopt, std::nullopt};
+  TiledNest nest{.levels = std::vector<std::vector<LoopRV>>(shape.levels.size()), .rows = {}, .lanes = {}, .parts = {}};
   std::optional<size_t> lanes_at;
   for (size_t i = 0; i < loops.size(); ++i) {
     const char kind = kinds[i] == IterKind::kReduce ? 'R' : 'S';
@@ -104,12 +104,18 @@ StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileSh
       ASSIGN_OR_RETURN(const std::vector<LoopRV> steps, SplitInner(schedule, loop, ExprRV(shape.parts->lanes)));
       loop = steps[0];
       nest.parts = steps[1];
+    } else if (shape.rows && shape.rows->iter == i) {
+      ASSIGN_OR_RETURN(const std::vector<LoopRV> tiles_of_rows, SplitInner(schedule, loop, ExprRV(shape.rows->lanes)));
+      loop = tiles_of_rows[0];
+      nest.rows = tiles_of_rows[1];
     }
     const bool is_of_rows = kind == 'S' && !(shape.lanes && shape.lanes->iter == i);
+    const bool is_in_tile = !is_of_rows || !shape.rows || shape.rows->iter == i;
+    const int most_spatial = is_in_tile ? shape.most_spatial : 1;
     ASSIGN_OR_RETURN(const std::vector<LoopRV> tiles,
                      is_of_rows
-                         ? SplitRows(schedule, loop, parts, shape.most_spatial)
-                         : SplitPerfectly(schedule, loop, parts, kind == 'R' ? shape.most_reduce : shape.most_spatial));
+                         ? SplitRows(schedule, loop, parts, most_spatial)
+                         : SplitPerfectly(schedule, loop, parts, kind == 'R' ? shape.most_reduce : most_spatial));
     for (size_t level = 0, part = 0; level < shape.levels.size(); ++level)
       if (shape.levels[level] == kind) nest.levels[level].push_back(tiles[part++]);
   }
@@ -120,7 +126,7 @@ StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileSh
   }
   std::vector<LoopRV> order;
   for (const auto& level : nest.levels) order.insert(order.end(), level.begin(), level.end());
-  for (const std::optional<LoopRV>& inner : {nest.lanes, nest.parts})
+  for (const std::optional<LoopRV>& inner : {nest.rows, nest.lanes, nest.parts})
     if (inner) order.push_back(*inner);
   RETURN_IF_ERROR(Reorder(schedule, order));
   return nest;

@@ -23,11 +23,12 @@ struct TileShape {
   std::optional<LaneChoice> parts;     // Of a reduction; inside of the lanes.
   int most_spatial = 16;               // Innermost factor of a data-parallel axis, in vectors where it has lanes.
   int most_reduce = 16;
+  std::optional<LaneChoice> rows;  // Around the lanes, that of a tile of rows by lanes; other axes are in no tile.
 };
 
 struct TiledNest {
   std::vector<std::vector<LoopRV>> levels;  // As in the shape; of each, the loops in the order of the iter vars.
-  std::optional<LoopRV> lanes, parts;
+  std::optional<LoopRV> rows, lanes, parts;
 };
 
 // Splits each loop around `block` into sampled factors, one for each level of its kind, and orders them by levels. Of

@@ -26,6 +26,7 @@ struct Compilation {
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::Module> module;
   std::vector<KernelSignature> signatures;
+  bool uses_tiles = false;  // Of AMX.
 };
 
 std::unique_ptr<llvm::Module> NewModule(Compilation& compilation, const Target& target) {
@@ -55,7 +56,9 @@ Status Emit(std::span<const PrimFunc> kernels, const Target& target, Compilation
   compilation.module = NewModule(compilation, target);
   for (size_t i = 0; i < kernels.size(); ++i) {
     ASSIGN_OR_RETURN(KernelSignature signature, MakeSignature(kernels[i], i));
-    RETURN_IF_ERROR(KernelEmitter(*compilation.module, target, signature).Emit(kernels[i]));
+    KernelEmitter emitter(*compilation.module, target, signature);
+    RETURN_IF_ERROR(emitter.Emit(kernels[i]));
+    compilation.uses_tiles |= emitter.uses_tiles();
     compilation.signatures.push_back(std::move(signature));
   }
   std::string problem;
@@ -104,6 +107,13 @@ StatusOr<MachineCode> Generate(std::span<const PrimFunc> kernels, const Target& 
   return as_written.spilled_tiles.empty() ? std::move(as_written) : std::move(code);
 }
 
+// What the machine must have. Tiles want a permission besides, so that only code with tiles asks for them.
+std::vector<std::string> NeededFeatures(const Target& target, bool uses_tiles) {
+  std::vector<std::string> needed = target.features();
+  if (!uses_tiles) std::erase_if(needed, [](const std::string& feature) { return feature.starts_with("amx-"); });
+  return needed;
+}
+
 // What should be in registers and is not: an error, or warnings.
 Status TakeBrokenPromises(std::vector<std::string> promises, const CodegenOptions& options, CompiledModule& result) {
   if (!promises.empty() && options.refuses_spills)
@@ -142,9 +152,10 @@ StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::s
   result.warnings.insert(result.warnings.end(), code.warnings.begin(), code.warnings.end());
   result.times.generate = watch.Lap();
 
-  ASSIGN_OR_RETURN(const std::string metadata,
-                   EncodeMetadata(compilation.signatures, target, kCodegenVersion,
-                                  options.kernel_abi == 0 ? LATHE_KERNEL_ABI_VERSION : options.kernel_abi));
+  ASSIGN_OR_RETURN(
+      const std::string metadata,
+      EncodeMetadata(compilation.signatures, target, NeededFeatures(target, compilation.uses_tiles), kCodegenVersion,
+                     options.kernel_abi == 0 ? LATHE_KERNEL_ABI_VERSION : options.kernel_abi));
   std::vector<ArtifactSection> all(sections.begin(), sections.end());
   all.insert(all.begin(), {kMetaSection, metadata});
   ASSIGN_OR_RETURN(const std::string data, MakeSectionObject(all, target.arch()));

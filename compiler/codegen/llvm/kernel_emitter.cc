@@ -46,8 +46,10 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Target& target, const K
 Status KernelEmitter::Emit(const PrimFunc& func) {
   MakeAliasScopes(func);
   EmitKernelEntry(func);
+  BeginTiles(func.body);
   if (error_.ok()) EmitStmt(func.body);
   if (!error_.ok()) return error_;
+  EndTiles();
   b_.CreateRet(b_.getInt32(LATHE_KERNEL_OK));
   return OkStatus();
 }
@@ -212,6 +214,8 @@ Value* KernelEmitter::ContextField(unsigned offset, llvm::Type* type) {
 
 void KernelEmitter::EmitStmt(const Stmt& stmt) {
   if (!error_.ok()) return;
+  const bool may_keep_tiles = stmt.As<Seq>() != nullptr || stmt.As<AttrStmt>() != nullptr;
+  if (!may_keep_tiles) loaded_tiles_ = {};
   if (++depth_ > kMaxDepth)
     Fail(fmt::format("statements are nested more than {} deep; simplify the function", kMaxDepth));
   std::visit(
@@ -245,6 +249,7 @@ void KernelEmitter::EmitStmt(const Stmt& stmt) {
         } else if constexpr (std::is_same_v<T, AllocateConst>) {
           EmitStmt(AsAllocBuffer(node));
         } else if constexpr (std::is_same_v<T, AttrStmt>) {
+          if (has_tiles_ && node.attr_key == kAmxAttr) return EmitTileStatement(node);
           const bool is_hint = node.attr_key.starts_with("pragma_") || node.attr_key == "double_buffer_write";
           if (is_hint) return EmitStmt(node.body);
           Fail(fmt::format("attribute \"{}\" means nothing to a CPU kernel; remove it", node.attr_key));
@@ -261,6 +266,7 @@ void KernelEmitter::EmitStmt(const Stmt& stmt) {
         }
       },
       static_cast<const StmtVariant&>(stmt.node().value));
+  if (!may_keep_tiles) loaded_tiles_ = {};
   --depth_;
 }
 
@@ -431,6 +437,10 @@ static int64_t RegistersOfTile(const AllocBuffer& allocate, int64_t elements, co
 void KernelEmitter::EmitAllocate(const AllocBuffer& allocate) {
   const Buffer& buffer = allocate.buffer;
   if (!CheckType(buffer->dtype)) return;
+  if (IsInTiles(buffer)) {
+    EmitStmt(allocate.body);
+    return ForgetTiles(buffer);
+  }
   const bool is_register = buffer->scope == "register";
   if (!is_register && !ParseStorageScope(buffer->scope).ok())  // A CPU has one kind of memory for all the others.
     return Fail(fmt::format("buffer \"{}\" has the unknown scope \"{}\"; use global, local or register", buffer->name,
@@ -517,6 +527,7 @@ void KernelEmitter::FreeWorkspace(Value* memory) {
 // Leaves the insertion point in a finished block.
 void KernelEmitter::ReturnFromHere(Value* code) {
   for (auto memory = workspaces_.rbegin(); memory != workspaces_.rend(); ++memory) FreeWorkspace(*memory);
+  EndTiles();
   b_.CreateRet(code);
 }
 

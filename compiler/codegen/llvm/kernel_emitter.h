@@ -1,6 +1,7 @@
 // Lowered TensorIR to LLVM IR: one function per kernel, one more per parallel loop.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <limits>
 #include <set>
@@ -11,10 +12,12 @@
 
 #include "compiler/codegen/llvm/kernel_signature.h"
 #include "compiler/codegen/llvm/machine_math.h"
+#include "compiler/codegen/llvm/tile_statement.h"
 #include "compiler/ir/dot_call.h"
 #include "compiler/ir/stmt.h"
 #include "compiler/target/target.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 
@@ -40,6 +43,7 @@ class KernelEmitter {
  public:
   KernelEmitter(llvm::Module& module, const Target& target, const KernelSignature& signature);
   Status Emit(const PrimFunc& func);
+  bool uses_tiles() const { return uses_tiles_; }  // Instructions of AMX.
 
  private:
   struct VarValue {
@@ -109,6 +113,21 @@ class KernelEmitter {
   std::optional<Capture> CaptureUses(const Stmt& self, const For& loop);
   llvm::Function* EmitParallelBody(const For& loop, const Capture& capture);
   void BindCaptured(const Capture& capture, llvm::Value* closure);
+
+  // kernel_emitter_tiles.cc: tile registers of AMX.
+  void BeginTiles(const Stmt& body);  // In the entry of a function that runs `body`.
+  void EndTiles();                    // Before it returns.
+  std::vector<TileStatement> TileStatementsOf(const Stmt& body);
+  llvm::Value* MakeTileConfig(const TileStatement& product);
+  void ConfigureTiles();
+  void ConfigureTilesAgain();  // After a parallel loop.
+  void EmitTileStatement(const AttrStmt& attr);
+  void EmitTileProduct(const TileStatement& product);
+  int TileOfSums(const TileAccess& sums);
+  int LoadedTile(const TileAccess& access, int first_tile);
+  void MoveTile(llvm::Intrinsic::ID move, int tile, const TileAccess& access);
+  void ForgetTiles(const Buffer& sums);
+  bool IsInTiles(const Buffer& buffer) const { return has_tiles_ && buffer->scope == kTileScope; }
 
   // kernel_emitter_index.cc: addresses.
   IndexValue EmitIndex(const Expr& e);
@@ -210,6 +229,12 @@ class KernelEmitter {
   bool in_parallel_ = false;
   int64_t stack_bytes_ = 0;  // Of the present function.
   int num_bodies_ = 0;
+  bool has_tiles_ = false, uses_tiles_ = false;  // The present function; any.
+  llvm::Value* tile_config_ = nullptr;           // Of the present function.
+  // Tile registers of the present function: which tile of sums each holds, and what has been loaded to multiply.
+  std::vector<std::optional<std::pair<const BufferNode*, int64_t>>> tile_sums_;
+  std::array<std::optional<TileAccess>, 4> loaded_tiles_;  // Two for the one factor, two for the other.
+  std::array<int, 2> next_loaded_ = {};
   std::vector<std::string> register_tiles_;                        // Names, of the present function.
   std::vector<Var> open_loops_;                                    // Outermost first.
   size_t loops_around_tile_ = std::numeric_limits<size_t>::max();  // Of the innermost register tile; none: no tile.

@@ -70,6 +70,11 @@ Value* KernelEmitter::Splat(Value* scalar, int lanes) {
 const KernelEmitter::BufferValue* KernelEmitter::FindBuffer(const Buffer& buffer) {
   const auto found = buffers_.find(buffer.get());
   if (found != buffers_.end()) return &found->second;
+  if (IsInTiles(buffer))
+    Fail(
+        fmt::format("buffer \"{}\" is in tile registers, which only AMX's tensor intrinsics reach; give it another "
+                    "scope",
+                    buffer->name));
   Fail(fmt::format("buffer \"{}\" is neither a parameter nor allocated around its use", buffer->name));
   return nullptr;
 }

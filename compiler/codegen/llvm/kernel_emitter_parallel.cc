@@ -76,6 +76,7 @@ void KernelEmitter::EmitParallelLoop(const Stmt& self, const For& loop) {
   b_.SetInsertPoint(failed);
   ReturnFromHere(code);
   b_.SetInsertPoint(go_on);
+  ConfigureTilesAgain();
 }
 
 llvm::Function* KernelEmitter::EmitParallelBody(const For& loop, const Capture& capture) {
@@ -92,6 +93,9 @@ llvm::Function* KernelEmitter::EmitParallelBody(const For& loop, const Capture& 
   Value* outer_ctx = std::exchange(ctx_, body->getArg(0));
   Value* outer_mask = std::exchange(mask_, nullptr);
   const int64_t outer_stack = std::exchange(stack_bytes_, 0);
+  const bool outer_has_tiles = has_tiles_;
+  const auto outer_sums = std::exchange(tile_sums_, {});
+  llvm::Value* outer_config = tile_config_;
   in_parallel_ = true;
 
   b_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", body));
@@ -104,11 +108,17 @@ llvm::Function* KernelEmitter::EmitParallelBody(const For& loop, const Capture& 
   Value* first = field(last);
   IndexValue begin = capture.begin;
   begin.value = b_.CreateNSWAdd(first, body->getArg(2));
+  BeginTiles(loop.body);
   EmitSerialLoop(loop, begin, b_.CreateNSWAdd(first, body->getArg(3)), false,
                  CollectUses(loop.body).may_be_vectorized());
+  EndTiles();
   b_.CreateRet(b_.getInt32(LATHE_KERNEL_OK));
 
   in_parallel_ = false;
+  has_tiles_ = outer_has_tiles;
+  tile_sums_ = outer_sums;
+  tile_config_ = outer_config;
+  loaded_tiles_ = {};
   vars_ = outer_vars;
   buffers_ = outer_buffers;
   workspaces_ = outer_workspaces;

@@ -29,10 +29,10 @@ class MetadataWriter {
                 .abi_version = kernel_abi} {}
 
   StatusOr<std::string> Write(std::span<const KernelSignature> kernels, const Target& target,
-                              uint32_t codegen_version) {
+                              const std::vector<std::string>& needed_features, uint32_t codegen_version) {
     header_.codegen_version = codegen_version;
     header_.target_offset = out_.String(target.ToString());
-    header_.features_offset = out_.String(fmt::format("{}", fmt::join(target.features(), ",")));
+    header_.features_offset = out_.String(fmt::format("{}", fmt::join(needed_features, ",")));
     std::vector<LatheMetaKernel> rows;
     for (const KernelSignature& kernel : kernels) {
       ASSIGN_OR_RETURN(const LatheMetaKernel row, KernelRow(kernel));
@@ -137,13 +137,14 @@ class MetadataWriter {
 }  // namespace
 
 StatusOr<std::string> EncodeMetadata(std::span<const KernelSignature> kernels, const Target& target,
-                                     uint32_t codegen_version, uint32_t kernel_abi) {
+                                     const std::vector<std::string>& needed_features, uint32_t codegen_version,
+                                     uint32_t kernel_abi) {
   if (kernel_abi < LATHE_KERNEL_ABI_OLDEST || kernel_abi > LATHE_KERNEL_ABI_VERSION)
     return FailedPrecondition(
         fmt::format("codegen: kernel ABI {} is asked for, this builder emits {} to {}; use "
                     "programs of releases that follow each other",
                     kernel_abi, LATHE_KERNEL_ABI_OLDEST, LATHE_KERNEL_ABI_VERSION));
-  return MetadataWriter(kernel_abi).Write(kernels, target, codegen_version);
+  return MetadataWriter(kernel_abi).Write(kernels, target, needed_features, codegen_version);
 }
 
 }  // namespace lathe

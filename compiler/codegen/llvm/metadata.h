@@ -10,9 +10,10 @@
 
 namespace lathe {
 
-// In the layout of kernel ABI `kernel_abi`. InvalidArgument for an extent, stride or offset that arguments do not tell;
-// FailedPrecondition for what only a newer ABI can say.
+// In the layout of kernel ABI `kernel_abi`; `needed_features`: of the CPU. InvalidArgument for an extent, stride or
+// offset that arguments do not tell; FailedPrecondition for what only a newer ABI can say.
 StatusOr<std::string> EncodeMetadata(std::span<const KernelSignature> kernels, const Target& target,
-                                     uint32_t codegen_version, uint32_t kernel_abi);
+                                     const std::vector<std::string>& needed_features, uint32_t codegen_version,
+                                     uint32_t kernel_abi);
 
 }  // namespace lathe

@@ -17,6 +17,7 @@ namespace lathe {
 namespace {
 
 const char kVnni[] = "llvm -mtriple=x86_64-linux-gnu -mcpu=cascadelake -num-cores=1";
+const char kAmx[] = "llvm -mtriple=x86_64-linux-gnu -mcpu=sapphirerapids -num-cores=1";
 const char kCortexA72[] = "llvm -mtriple=aarch64-linux-gnu -mcpu=cortex-a72 -num-cores=4";
 
 std::vector<std::string> TracesBy(std::span<const SpaceRule> rules, const char* workload, const char* target) {
@@ -64,6 +65,7 @@ constexpr RuleCase kCases[] = {
     {"Depthwise14", kDepthwise14, kVnni, "vector_tiles 1"},
     {"ProductWithTransposed", kProductWithTransposed, kVnni, "packed_tiles 1, rows 1"},
     {"ProductInPanels", kProductInPanels, kVnni, "dot_tiles 1, vector_tiles 1"},
+    {"ProductInPanelsWithTiles", kProductInPanels, kAmx, "dot_tiles 1, amx_tiles 1, vector_tiles 1"},
     {"ProductInPanelsWithoutInstruction", kProductInPanels, kCortexA72, "vector_tiles 1"},
     {"Elementwise", kElementwise, kVnni, ""},
     {"RowSums", kRowSums, kVnni, "rows 1"},

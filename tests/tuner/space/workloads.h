@@ -1,6 +1,8 @@
 // Workloads that tests schedule: as a legalised network has them.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 
 namespace lathe {
@@ -223,6 +225,46 @@ def main(A: T.Buffer((12, 48), "uint8"), B: T.Buffer((2, 12, 16, 4), "int8"), C:
             with T.init():
                 C[vi, vj] = 0
             C[vi, vj] = C[vi, vj] + T.Cast("int32", A[vi, vk]) * T.Cast("int32", B[vj // 16, vk // 4, vj % 16, vk % 4])
+)";
+
+// A product of narrow types in sums of another one, of m rows by n columns.
+inline std::string NarrowProduct(const std::string& a, const std::string& b, const std::string& c, bool transposed,
+                                 int m = 12, int n = 32, int k = 48) {
+  return fmt::format(R"(
+@T.prim_func
+def main(A: T.Buffer(({m}, {k}), "{a}"), B: T.Buffer(({rows}, {columns}), "{b}"), C: T.Buffer(({m}, {n}), "{c}")):
+    for i, j, k in T.grid({m}, {n}, {k}):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.Cast("{c}", 0)
+            C[vi, vj] = C[vi, vj] + T.Cast("{c}", A[vi, vk]) * T.Cast("{c}", B[{at}])
+)",
+                     fmt::arg("a", a), fmt::arg("b", b), fmt::arg("c", c), fmt::arg("m", m), fmt::arg("n", n),
+                     fmt::arg("k", k), fmt::arg("rows", transposed ? n : k), fmt::arg("columns", transposed ? k : n),
+                     fmt::arg("at", transposed ? "vj, vk" : "vk, vj"));
+}
+
+// Padded, channels last, with what a network does to the sums behind it.
+inline constexpr char kNarrowConv[] = R"(
+@T.prim_func
+def main(X: T.Buffer((6, 6, 8), "uint8"), W: T.Buffer((3, 3, 8, 32), "int8"), bias: T.Buffer((32,), "int32"), Y: T.Buffer((6, 6, 32), "int32")):
+    P = T.alloc_buffer((8, 8, 8), "uint8")
+    C = T.alloc_buffer((6, 6, 32), "int32")
+    for y, x, c in T.grid(8, 8, 8):
+        with T.block("pad"):
+            vy, vx, vc = T.axis.remap("SSS", [y, x, c])
+            P[vy, vx, vc] = T.if_then_else(1 <= vy and vy < 7 and 1 <= vx and vx < 7, X[vy - 1, vx - 1, vc], T.uint8(0))
+    for y, x, f, i, j, c in T.grid(6, 6, 32, 3, 3, 8):
+        with T.block("conv"):
+            vy, vx, vf, vi, vj, vc = T.axis.remap("SSSRRR", [y, x, f, i, j, c])
+            with T.init():
+                C[vy, vx, vf] = 0
+            C[vy, vx, vf] = C[vy, vx, vf] + T.Cast("int32", W[vi, vj, vc, vf]) * T.Cast("int32", P[vy + vi, vx + vj, vc])
+    for y, x, f in T.grid(6, 6, 32):
+        with T.block("bias"):
+            vy, vx, vf = T.axis.remap("SSS", [y, x, f])
+            Y[vy, vx, vf] = T.max(C[vy, vx, vf] + bias[vf], 0)
 )";
 
 }  // namespace lathe
