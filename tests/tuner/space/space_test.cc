@@ -16,6 +16,7 @@
 #include "tuner/space/row_reduction.h"
 #include "tuner/space/space_generator.h"
 #include "tuner/space/transposed_tiles.h"
+#include "tuner/space/window_tiles.h"
 
 namespace lathe {
 namespace {
@@ -490,6 +491,23 @@ TEST(ReductionTiles, WalkThroughTheInputAsItLies) {
     ExpectSameBits(task.func, candidate.func);
     EXPECT_THAT(Print(candidate.func), HasSubstr("for k_0, j_0_1 in T.grid("));
   }
+}
+
+// The border is guarded where it is read, and no copy of the image is made.
+TEST(WindowTiles, ReadTheImageWithoutACopy) {
+  const TuneTask task = TaskOf(kMaxPoolInBlocks);
+  ASSERT_EQ(task.sketches.size(), 1u);
+  for (const MeasureCandidate& candidate : MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(16, 4))) {
+    ExpectSameBits(task.func, candidate.func);
+    const std::string text = Print(candidate.func);
+    EXPECT_EQ(text.find("\"pad_temp\""), std::string::npos) << text;
+    EXPECT_THAT(text, HasSubstr("T.vectorized(16)"));
+  }
+}
+
+TEST(WindowTiles, LeaveAloneWhatPadsNothing) {
+  EXPECT_TRUE(WindowTiles(*Schedule::Create(Parse(kMaxPool)), Avx512()).empty());
+  EXPECT_TRUE(WindowTiles(*Schedule::Create(Parse(kColumnSums)), Avx512()).empty());
 }
 
 // Squares of 16 of the 32 rows and 48 columns, each made of rows: no lane is loaded by itself.
