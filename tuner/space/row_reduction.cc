@@ -5,6 +5,7 @@
 
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
+#include "compiler/schedule/annotate.h"
 #include "compiler/schedule/compute_at.h"
 #include "compiler/schedule/decompose_reduction.h"
 #include "compiler/schedule/for_kind.h"
@@ -298,6 +299,14 @@ Status MoveToRow(Schedule& schedule, BlockRV block, LoopRV at, const RowPlan& pl
   return is_one_value ? UnrollRows(schedule, block, at, plan.rows_at_once) : VectorizeRow(schedule, block, plan.target);
 }
 
+// What a short row has between two of its blocks stays in registers where both are written out.
+Status SampleHowMuchIsWrittenOut(Schedule& schedule, LoopRV around) {
+  static const std::vector<int64_t> kMostStores{0, 16, 64};  // Of a loop that is written out.
+  const std::vector<double> evenly(kMostStores.size(), 1.0 / static_cast<double>(kMostStores.size()));
+  ASSIGN_OR_RETURN(const VarRV most, SampleCategorical(schedule, kMostStores, evenly));
+  return Annotate(schedule, around, "pragma_auto_unroll_max_step", most);
+}
+
 }  // namespace
 
 Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators, RowsAtOnce rows_at_once) {
@@ -322,7 +331,8 @@ Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accum
   for (size_t i = blocks.size() - 1; i-- > 0;) RETURN_IF_ERROR(MoveToRow(schedule, blocks[i], at, plan));
   if (fills_rows) RETURN_IF_ERROR(VectorizeRow(schedule, last, target));
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, rows));
-  return Parallel(schedule, outer);
+  RETURN_IF_ERROR(Parallel(schedule, outer));
+  return accumulators == Accumulators::kSampled ? SampleHowMuchIsWrittenOut(schedule, outer) : OkStatus();
 }
 
 std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators,
