@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/database_path.h"
+#include "cli/given_schedules.h"
 #include "cli/message_json.h"
 #include "cli/network.h"
 #include "cli/report_error.h"
@@ -21,7 +22,7 @@ namespace lathe {
 namespace {
 
 struct CompileOptions {
-  std::string file, output, target = "auto", database;
+  std::string file, output, target = "auto", database, schedules;
   NetworkFlags network;
   int opt_level = 3;
   bool is_json = false;
@@ -77,7 +78,11 @@ StatusOr<int> Run(const CompileOptions& options) {
   } else if (!options.database.empty()) {
     return NotFound(fmt::format("open {}: no such file; tune something first or check the path", database));
   }
-  ASSIGN_OR_RETURN(const CompiledNetwork network, BuildNetwork(module, target, LookupIn(store.get(), target), output));
+  ScheduleLookup lookup = LookupIn(store.get(), target);
+  if (!options.schedules.empty()) {
+    ASSIGN_OR_RETURN(lookup, LookupGiven(module, options.schedules, std::move(lookup)));
+  }
+  ASSIGN_OR_RETURN(const CompiledNetwork network, BuildNetwork(module, target, lookup, output));
   Print(network, options);
   return kExitOk;
 }
@@ -94,6 +99,8 @@ void AddCompile(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
   verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
+  verb->add_option("--schedules", options->schedules,
+                   "FILE.py: schedules to take for the kernels that it names, as `lathe show --schedules` prints them");
   verb->add_flag("--json", options->is_json, "Print the kernels as JSON");
   verb->callback([options, &exit_code] {
     const StatusOr<int> code = Run(*options);

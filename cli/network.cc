@@ -134,9 +134,8 @@ ScheduleLookup LookupIn(Store* store, const Target& target) {
     if (best == nullptr) return LookupAnswer{std::nullopt, WhyMissed(records)};
     ASSIGN_OR_RETURN(const Workload workload, store->GetWorkload(digest));
     RETURN_IF_ERROR(ParseWorkload(workload.digest, workload.name, workload.text).status());
-    return LookupAnswer{
-        KnownSchedule{workload.text, best->trace_json, !IsCurrent(best->key.codegen_version), best->timings->median_ns},
-        ""};
+    const ScheduleSource source = IsCurrent(best->key.codegen_version) ? ScheduleSource::kHit : ScheduleSource::kStale;
+    return LookupAnswer{KnownSchedule{workload.text, best->trace_json, source, best->timings->median_ns}, ""};
   };
 }
 

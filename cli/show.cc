@@ -15,6 +15,7 @@
 #include "cli/tune_workloads.h"
 #include "cli/verbs.h"
 #include "compiler/relax/printer.h"
+#include "compiler/schedule/trace.h"
 #include "compiler/script/printer.h"
 #include "support/status_macros.h"
 
@@ -35,7 +36,7 @@ struct ShowOptions {
   Place place;
   TuneFile file;  // Or a hash.
   std::string target = "auto";
-  bool as_json = false;
+  bool as_json = false, as_schedules = false;
 };
 
 struct Everything {
@@ -112,9 +113,34 @@ void Print(const Shown& shown) {
   std::printf("\n");
 }
 
+// The fastest one for the target as a Python function; a comment where none is known.
+StatusOr<std::string> ScheduleText(const Shown& shown, const std::string& target) {
+  const v1::Record* best = nullptr;
+  for (const v1::Record& record : shown.best) {
+    if (record.key().target() != target || !record.has_timings()) continue;
+    if (best == nullptr || record.timings().median_ns() < best->timings().median_ns()) best = &record;
+  }
+  if (best == nullptr) return fmt::format("# {}: no schedule is known for \"{}\"\n", shown.workload.name(), target);
+  ASSIGN_OR_RETURN(const ScheduleTrace trace, ScheduleTrace::FromJson(best->trace_json()));
+  return ToPythonFunction(shown.workload.name(), trace);
+}
+
+StatusOr<int> PrintSchedules(const Everything& all, const std::string& target_text) {
+  ASSIGN_OR_RETURN(const Target target, Target::Parse(target_text));
+  for (const Shown& shown : all.workloads) {
+    ASSIGN_OR_RETURN(const std::string text, ScheduleText(shown, target.ToString()));
+    std::printf("%s%s", &shown == &all.workloads.front() ? "" : "\n", text.c_str());
+  }
+  return kExitOk;
+}
+
 int Run(const ShowOptions& options) {
   const StatusOr<Everything> all = Collect(options);
   if (!all.ok()) return ReportError(all.status());
+  if (options.as_schedules) {
+    const StatusOr<int> code = PrintSchedules(*all, options.target);
+    return code.ok() ? *code : ReportError(code.status());
+  }
   nlohmann::ordered_json json = {{"network", nullptr}, {"workloads", nlohmann::ordered_json::array()}};
   if (!all->network.empty()) json["network"] = all->network;
   if (!all->network.empty() && !options.as_json) std::printf("%s\n", all->network.c_str());
@@ -144,6 +170,9 @@ void AddShow(CLI::App& app, int& exit_code) {
       ->required();
   AddNetworkFlags(*verb, options->target, options->file.network);
   verb->add_flag("--json", options->as_json, "machine-readable, with the schedule traces (docs/formats/cli_json.md)");
+  verb->add_flag("--schedules", options->as_schedules,
+                 "only the best schedules known for the target, as Python functions for `lathe compile --schedules`")
+      ->excludes("--json");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] { exit_code = Run(*options); });
 }

@@ -678,6 +678,21 @@ WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block) {
   return "";
 }
 
+bool HasLoopsOfItsOwn(const Schedule& schedule, int block) {
+  const BlockRealize& realize = schedule.RealizeOf(block);
+  const IterDomain loops = LoopsBetween(schedule, schedule.ScopeOf(block), block);
+  if (loops.size() != realize.iter_values.size() || !IsTriviallyBound(schedule, block)) return false;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const auto is_loop = [&](const auto& loop) { return loop.first.same_as(realize.iter_values[i]); };
+    const auto loop = std::find_if(loops.begin(), loops.end(), is_loop);
+    const Range& domain = realize.block->iter_vars[i].domain;
+    if (loop == loops.end() || !Analyzer().CanProveEqual(loop->second.min, domain.min) ||
+        !Analyzer().CanProveEqual(loop->second.extent, domain.extent))
+      return false;
+  }
+  return true;
+}
+
 namespace {
 
 // The block below `stmt` whose init may stand outside of it: what its reduction starts at depends on one of `outer`,

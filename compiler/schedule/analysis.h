@@ -67,6 +67,9 @@ class BoundRealize {
 // Why the loops around a reduction might leave out a step of it, take one twice, or not take the first one first; empty
 // if they do not. Whoever makes its loops anew relies on that.
 WhyNot WhyNotEachStepOnce(const Schedule& schedule, int block);
+// Each loop of its scope around the block feeds one iter var as it is, and has that one's domain: which iterations of
+// its domain the block runs for is then all in its predicate.
+bool HasLoopsOfItsOwn(const Schedule& schedule, int block);
 // Why one run of the scope around `block` might not start each reduction in it with its init; empty if it does. Whoever
 // gives its results a place that lasts as long as the run relies on that.
 WhyNot WhyNotBegunInside(const Schedule& schedule, int block);

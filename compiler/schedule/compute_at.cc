@@ -51,7 +51,8 @@ Status CheckPlaces(const Schedule& schedule, const Move& move) {
                           fmt::format("{} \"{}\" is not below loop \"{}\"", move.is_reverse ? "producer" : "consumer",
                                       schedule.BlockOf(partner).name, schedule.LoopOf(move.loop).loop_var.name()));
   }
-  if (const WhyNot partial = WhyNotEachStepOnce(schedule, move.block); !partial.empty())
+  if (const WhyNot partial = WhyNotEachStepOnce(schedule, move.block);
+      !partial.empty() && (move.is_reverse || !HasLoopsOfItsOwn(schedule, move.block)))
     return schedule.Error(move.primitive, move.block, fmt::format("its loops are no whole reduction: {}", partial));
   if (move.is_reverse)
     if (const WhyNot partial = WhyNotWholeDomain(schedule, move.block); !partial.empty())

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "compiler/arith/iter_map.h"
 #include "compiler/schedule/independence.h"
 #include "compiler/schedule/rewrite_tree.h"
 #include "support/status_macros.h"
@@ -86,11 +87,20 @@ bool CountInOrder(const Schedule& schedule, const BlockRealize& realize, const s
   });
 }
 
+// Whether the block's binding is affine but for a condition that ties iter vars, as where the last vector of a row
+// leaves lanes out: what runs is still bound to values of its own.
+bool IsAffineUnderCondition(const Schedule& schedule, int block) {
+  BlockRealize realize = schedule.RealizeOf(block);
+  realize.predicate = True();
+  return IsAffineBinding(realize, LoopsBetween(schedule, schedule.ScopeOf(block), block), Analyzer());
+}
+
 // An element that is computed twice is set to its initial value twice, too; in a nest of its own the init would run
 // once.
 Status CheckElementsAreComputedOnce(const Schedule& schedule, int block, int loop) {
   RETURN_IF_ERROR(CheckIsolated(schedule, block, "decompose_reduction"));
-  if (const WhyNot why = WhyNotSchedulable(schedule, block); !why.empty())
+  if (const WhyNot why = WhyNotSchedulable(schedule, block);
+      !why.empty() && !(WhyNotCompleteOrReduction(schedule, block).empty() && IsAffineUnderCondition(schedule, block)))
     return schedule.Error("decompose_reduction", block, why);
   if (!TakesEachStepOnce(schedule, loop, block))
     return schedule.Error(

@@ -156,6 +156,11 @@ class ScheduleTrace {
   std::map<size_t, Decision> decisions_;
 };
 
+// Traces as Python functions, one for each PrimFunc and named like it: `def matmul(sch):`, then the calls of ToPython,
+// indented; `pass` where there are none. Errors name the line.
+std::string ToPythonFunction(std::string_view name, const ScheduleTrace& trace);
+StatusOr<std::map<std::string, ScheduleTrace>> TracesFromPython(std::string_view text);
+
 // One call by itself, as TVM prints an instruction: `_ = sch.get_block(name=C, func_name=main)`. Its handles have no
 // names, its decision is not its own.
 std::string ToPythonAlone(Instruction instruction);

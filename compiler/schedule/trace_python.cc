@@ -1,6 +1,7 @@
 // ScheduleTrace to and from the Python calls that people write by hand.
 #include <fmt/format.h>
 
+#include <sstream>
 #include <unordered_map>
 
 #include "compiler/schedule/instruction_signature.h"
@@ -190,8 +191,9 @@ class PythonReader {
  public:
   explicit PythonReader(const Source& source) : source_(source) {}
 
-  StatusOr<ScheduleTrace> Read(const PyFile& file) {
-    for (const PyStmt* stmt : file.body) RETURN_IF_ERROR(ReadCall(*stmt));
+  StatusOr<ScheduleTrace> Read(std::span<const PyStmt* const> calls) {
+    for (const PyStmt* stmt : calls)
+      if (stmt->kind != PyStmtKind::kPass) RETURN_IF_ERROR(ReadCall(*stmt));
     return std::move(trace_);
   }
 
@@ -515,7 +517,28 @@ std::string ToPythonAlone(Instruction instruction) {
 StatusOr<ScheduleTrace> ScheduleTrace::FromPython(std::string_view text) {
   const Source source{.file_name = "schedule", .text = text};
   ASSIGN_OR_RETURN(const PyFile file, ParsePython(source));
-  return PythonReader(source).Read(file);
+  return PythonReader(source).Read(file.body);
+}
+
+std::string ToPythonFunction(std::string_view name, const ScheduleTrace& trace) {
+  std::string text = fmt::format("def {}(sch):\n", name);
+  std::istringstream calls(trace.size() == 0 ? "pass\n" : trace.ToPython());
+  for (std::string call; std::getline(calls, call);) text += "    " + call + "\n";
+  return text;
+}
+
+StatusOr<std::map<std::string, ScheduleTrace>> TracesFromPython(std::string_view text) {
+  const Source source{.file_name = "schedules", .text = text};
+  ASSIGN_OR_RETURN(const PyFile file, ParsePython(source));
+  std::map<std::string, ScheduleTrace> traces;
+  for (const PyStmt* stmt : file.body) {
+    if (stmt->kind != PyStmtKind::kFunction || stmt->params.size() != 1 || stmt->params[0].name != "sch")
+      return ErrorAt(source, stmt->offset, "a function of the schedule is expected: def matmul(sch):");
+    ASSIGN_OR_RETURN(ScheduleTrace trace, PythonReader(source).Read(stmt->body));
+    if (!traces.emplace(stmt->text, std::move(trace)).second)
+      return ErrorAt(source, stmt->offset, fmt::format("\"{}\" has a schedule already", stmt->text));
+  }
+  return traces;
 }
 
 }  // namespace lathe

@@ -193,6 +193,37 @@ TEST_F(CompileAndRunTest, ShowPrintsTheNetworkItsTasksAndWhatIsKnown) {
   EXPECT_EQ(shown["workloads"][0]["best"].size(), 1u);
 }
 
+TEST_F(CompileAndRunTest, CompilesWithTheSchedulesThatTheUserGives) {
+  const Target target = *Target::Parse("auto");
+  const auto network = LoadNetwork(model, {}, target, /*opt_level=*/3);
+  ASSERT_TRUE(network.ok()) << network.status().ToString();
+  const Status written = WriteRandomRecords(*network, target, /*seed=*/3, /*per_task=*/2, folder / "some.db");
+  ASSERT_TRUE(written.ok()) << written.ToString();
+  const ProgramRun shown = RunProgram({"lathe", "show", model, "--db", folder / "some.db", "--schedules"});
+  ASSERT_EQ(shown.code, 0) << shown.err;
+  EXPECT_EQ(std::count(shown.out.begin(), shown.out.end(), '('), std::count(shown.out.begin(), shown.out.end(), ')'));
+  std::ofstream(folder / "given.py") << shown.out;
+  const ProgramRun run = Compile({"--schedules", folder / "given.py", "--json"});
+  ASSERT_EQ(run.code, 0) << run.err;
+  for (const auto& kernel : nlohmann::json::parse(run.out)["kernels"]) EXPECT_EQ(kernel["schedule"], "GIVEN");
+  Save(Expected(), "output_0.pb");
+  EXPECT_EQ(Run({"--data", data}).code, 0);
+}
+
+TEST_F(CompileAndRunTest, RefusesGivenSchedulesThatAreOfNoUse) {
+  const std::string given = folder / "given.py";
+  const auto kernels = nlohmann::json::parse(Compile({"--json"}).out)["kernels"];
+  fs::remove(artifact);
+  const auto name = kernels[0]["name"].get<std::string>();
+  std::ofstream(given) << "def " << name << "(sch):\n    b0 = sch.get_block(name=\"no_such_block\")\n";
+  const ProgramRun unknown_block = Compile({"--schedules", given});
+  ExpectError(unknown_block, 1, "compile " + artifact + ": given schedule of " + name, "no_such_block");
+  EXPECT_FALSE(fs::exists(artifact));
+  std::ofstream(given) << "def other(sch):\n    pass\n";
+  ExpectError(Compile({"--schedules", given}), 2, "read " + given + ": \"other\" is no kernel of the network",
+              "its kernels: " + name);
+}
+
 TEST_F(CompileAndRunTest, AScheduleThatDoesNotBuildAnyMoreGivesWayToTheDefaultOne) {
   constexpr int64_t kNow = 1'700'000'000'000'000'000;
   const Target target = *Target::Parse("auto");

@@ -51,7 +51,12 @@ StatusOr<KernelSource> SourceOf(const PrimFunc& func, const Target& target, cons
   return KernelSource{func.name, Print(func), untuned.trace().ToJson()};
 }
 
-// Builds each kernel with a known schedule by itself; those that fail get the default one. Returns how many did.
+Status ToStatus(const BuildError& error, const std::string& output_path) {
+  return Status(error.code, fmt::format("compile {}: {}: {}", output_path, BuildErrorName(error.kind), error.message));
+}
+
+// Builds each kernel with a known schedule by itself; recorded ones that fail give way to the default one. Returns how
+// many did.
 StatusOr<int> ReplaceWhatDoesNotBuild(const relax::IRModule& module, const Target& target, BuilderProcess& builder,
                                       Duration timeout, BuildSpec& spec, CompiledNetwork& network) {
   int num_replaced = 0;
@@ -64,6 +69,9 @@ StatusOr<int> ReplaceWhatDoesNotBuild(const relax::IRModule& module, const Targe
     std::remove(path.c_str());
     const BuildError* error = std::get_if<BuildError>(&result.outcome);
     if (error == nullptr) continue;
+    if (kernel.source == ScheduleSource::kGiven)
+      return FailedPrecondition(fmt::format("compile {}: given schedule of {}: {}: {}", spec.output_path, kernel.name,
+                                            BuildErrorName(error->kind), error->message));
     ASSIGN_OR_RETURN(spec.kernels[i], SourceOf(*module.Find(kernel.name), target, std::nullopt));
     kernel.source = ScheduleSource::kMiss;
     kernel.best_ns = 0;
@@ -74,14 +82,10 @@ StatusOr<int> ReplaceWhatDoesNotBuild(const relax::IRModule& module, const Targe
   return num_replaced;
 }
 
-Status ToStatus(const BuildError& error, const std::string& output_path) {
-  return Status(error.code, fmt::format("compile {}: {}: {}", output_path, BuildErrorName(error.kind), error.message));
-}
-
 }  // namespace
 
 std::string_view ScheduleSourceName(ScheduleSource source) {
-  static constexpr std::string_view kNames[] = {"HIT", "STALE", "MISS"};
+  static constexpr std::string_view kNames[] = {"HIT", "STALE", "MISS", "GIVEN"};
   return kNames[static_cast<int>(source)];
 }
 
@@ -107,7 +111,7 @@ StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Ta
     const std::optional<KnownSchedule>& known = answer.schedule;
     kernel.why = std::move(answer.why);
     if (known) {
-      kernel.source = known->is_stale ? ScheduleSource::kStale : ScheduleSource::kHit;
+      kernel.source = known->source;
       kernel.best_ns = known->best_ns;
     }
     ASSIGN_OR_RETURN(KernelSource source, SourceOf(*func, target, known));

@@ -14,12 +14,17 @@
 
 namespace lathe {
 
-// What a database answers for a workload. The text is the one that the trace was made on (names may differ from the
+// Where the schedule of a kernel is from: a record; a record of an older code generator, which is used, and said;
+// nowhere; the user's own hand.
+enum class ScheduleSource : uint8_t { kHit, kStale, kMiss, kGiven };
+std::string_view ScheduleSourceName(ScheduleSource source);  // "HIT", "STALE", "MISS", "GIVEN".
+
+// What is answered for a workload. The text is the one that the trace was made on (names may differ from the
 // network's).
 struct KnownSchedule {
   std::string workload_text, trace_json;
-  bool is_stale = false;  // Recorded by an older code generator or policy: used, and said.
-  double best_ns = 0;     // Median of one call when it was measured.
+  ScheduleSource source = ScheduleSource::kHit;  // Not kMiss.
+  double best_ns = 0;                            // Median of one call when it was measured; 0: it was not.
 };
 struct LookupAnswer {
   std::optional<KnownSchedule> schedule;
@@ -27,15 +32,12 @@ struct LookupAnswer {
 };
 using ScheduleLookup = std::function<StatusOr<LookupAnswer>(const Digest& workload)>;
 
-enum class ScheduleSource : uint8_t { kHit, kStale, kMiss };
-std::string_view ScheduleSourceName(ScheduleSource source);  // "HIT", "STALE", "MISS".
-
 struct NetworkKernel {
   std::string name;
   Digest workload;
   int64_t calls = 0;  // Per inference.
   ScheduleSource source = ScheduleSource::kMiss;
-  double best_ns = 0;  // Known time of one call; 0 on a miss.
+  double best_ns = 0;  // Known time of one call; 0 where nothing was measured.
   std::string why;  // On a miss: what the database holds instead, or that the known schedule does not build any more.
   bool is_refused = false;  // The latter.
 };
@@ -49,10 +51,10 @@ inline constexpr const char* kKernelPart = ".kernel.part";
 inline constexpr const char* kGraphPart = ".graph.part";
 inline constexpr const char* kConstantsPart = ".const.part";
 
-// `module` is the result of relax::OptimizeForTuning. The build may take `timeout`. A known schedule that does not
+// `module` is the result of relax::OptimizeForTuning. The build may take `timeout`. A recorded schedule that does not
 // build (a newer code generator may refuse what an older one took) gives way to the default one, and its kernel says
-// so. Writes `output_path` whole or not at all; temporary files stand beside it. Waits for the builder, so call it on a
-// thread that outlives `builder`.
+// so; a given one that does not is an error. Writes `output_path` whole or not at all; temporary files stand beside it.
+// Waits for the builder, so call it on a thread that outlives `builder`.
 StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target,
                                          const ScheduleLookup& lookup, BuilderProcess& builder,
                                          const std::string& output_path, Duration timeout);

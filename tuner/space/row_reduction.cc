@@ -5,6 +5,7 @@
 
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
+#include "compiler/schedule/annotate.h"
 #include "compiler/schedule/compute_at.h"
 #include "compiler/schedule/decompose_reduction.h"
 #include "compiler/schedule/for_kind.h"
@@ -32,11 +33,22 @@ using Factors = std::vector<std::optional<ExprRV>>;
 // How the row of a reduction is cut.
 struct RowCut {
   int64_t lanes = 0;
-  std::vector<int64_t>
-      accumulators;  // Vectors that divide the row, more than one, with more than one step; may be empty.
+  // Numbers of vectors, more than one, with more than one step, that leave no more over than one vector does; may be
+  // empty.
+  std::vector<int64_t> accumulators;
 };
 
-// Nullopt: the block reduces something else than neighbours, or a row that no vector divides.
+// The lanes of a vector of the row, which has several. The last one leaves some out where that costs a mask register;
+// elsewhere all are whole. 0: there are none.
+int64_t LanesOfRow(int64_t extent, int element_bits, const Target& target) {
+  const RegisterFile& registers = target.register_file();
+  int64_t lanes = registers.lanes(element_bits);
+  if (registers.num_mask_registers > 0 && extent > lanes) return lanes;
+  while (lanes >= 4 && (extent % lanes != 0 || extent <= lanes)) lanes /= 2;
+  return lanes >= 4 ? lanes : 0;
+}
+
+// Nullopt: the block reduces something else than neighbours, or a row that has no vectors.
 std::optional<RowCut> RowCutOf(const BlockNode& block, const Target& target) {
   std::optional<size_t> reduced;
   for (size_t i = 0; i < block.iter_vars.size(); ++i) {
@@ -46,9 +58,7 @@ std::optional<RowCut> RowCutOf(const BlockNode& block, const Target& target) {
   }
   if (!block.init || !reduced || block.writes.size() != 1) return std::nullopt;
   const int64_t extent = ExtentOf(block.iter_vars[*reduced]);
-  RowCut cut;
-  for (int64_t n = target.register_file().lanes(block.writes[0].buffer->dtype.bits); n >= 4 && cut.lanes == 0; n /= 2)
-    cut.lanes = extent % n == 0 && extent > n ? n : 0;
+  RowCut cut{LanesOfRow(extent, block.writes[0].buffer->dtype.bits, target), {}};
   if (cut.lanes == 0) return std::nullopt;
   bool moves = false;
   for (const BufferRegion& read : block.reads) {
@@ -57,8 +67,9 @@ std::optional<RowCut> RowCutOf(const BlockNode& block, const Target& target) {
     moves = moves || stride == Stride::kOne;
   }
   if (!moves) return std::nullopt;
-  for (int64_t n = 2; n <= kMostAccumulators; ++n)
-    if (extent % (n * cut.lanes) == 0 && extent > n * cut.lanes) cut.accumulators.push_back(n);
+  const int64_t vectors = (extent + cut.lanes - 1) / cut.lanes;
+  for (int64_t n = 2; n <= kMostAccumulators && n < vectors; ++n)
+    if (vectors % n == 0 || extent % cut.lanes != 0) cut.accumulators.push_back(n);
   return cut;
 }
 
@@ -265,6 +276,19 @@ struct RowPlan {
   RowsAtOnce rows_at_once;
 };
 
+// A row that no vector fills as its reductions do: the last vector leaves lanes out.
+Status VectorizeRow(Schedule& schedule, BlockRV block, const Target& target) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
+  const int64_t* extent = AsIntConst(schedule.LoopOf(schedule.LoopsOf(row).back()).extent);
+  const int bits = schedule.BlockOf(row).writes[0].buffer->dtype.bits;
+  const int64_t lanes = extent == nullptr ? 0 : LanesOfRow(*extent, bits, target);
+  if (lanes == 0 || *extent % lanes == 0) return VectorizeInnermost(schedule, block, target);
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> parts,
+                   Split(schedule, loops.back(), Factors{std::nullopt, ExprRV(lanes)}));
+  return Vectorize(schedule, parts[1]);
+}
+
 Status MoveToRow(Schedule& schedule, BlockRV block, LoopRV at, const RowPlan& plan) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
   if (!IsSpatial(schedule.BlockOf(row)))
@@ -272,8 +296,15 @@ Status MoveToRow(Schedule& schedule, BlockRV block, LoopRV at, const RowPlan& pl
   RETURN_IF_ERROR(MoveAt(schedule, block, at, plan.rows_at_once));
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, LoopsIn(schedule, block, at));
   const bool is_one_value = loops.size() == (plan.rows_at_once == RowsAtOnce::kOne ? 0 : 1);
-  return is_one_value ? UnrollRows(schedule, block, at, plan.rows_at_once)
-                      : VectorizeInnermost(schedule, block, plan.target);
+  return is_one_value ? UnrollRows(schedule, block, at, plan.rows_at_once) : VectorizeRow(schedule, block, plan.target);
+}
+
+// What a short row has between two of its blocks stays in registers where both are written out.
+Status SampleHowMuchIsWrittenOut(Schedule& schedule, LoopRV around) {
+  static const std::vector<int64_t> kMostStores{0, 16, 64};  // Of a loop that is written out.
+  const std::vector<double> evenly(kMostStores.size(), 1.0 / static_cast<double>(kMostStores.size()));
+  ASSIGN_OR_RETURN(const VarRV most, SampleCategorical(schedule, kMostStores, evenly));
+  return Annotate(schedule, around, "pragma_auto_unroll_max_step", most);
 }
 
 }  // namespace
@@ -298,9 +329,10 @@ Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accum
   ASSIGN_OR_RETURN(std::vector<LoopRV> rows, GetLoops(schedule, last));
   rows.resize(rows.size() - (rows_at_once == RowsAtOnce::kSeveral ? 2 : 1));
   for (size_t i = blocks.size() - 1; i-- > 0;) RETURN_IF_ERROR(MoveToRow(schedule, blocks[i], at, plan));
-  if (fills_rows) RETURN_IF_ERROR(VectorizeInnermost(schedule, last, target));
+  if (fills_rows) RETURN_IF_ERROR(VectorizeRow(schedule, last, target));
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, rows));
-  return Parallel(schedule, outer);
+  RETURN_IF_ERROR(Parallel(schedule, outer));
+  return accumulators == Accumulators::kSampled ? SampleHowMuchIsWrittenOut(schedule, outer) : OkStatus();
 }
 
 std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators,

@@ -16,11 +16,12 @@ namespace lathe {
 //     a reduction: rest of the row { accumulators (unrolled) { vector lanes } }, then the sum of the accumulators by
 //       lanes, then the sum of the lanes;
 //     any other block: the row by vector lanes }
-// So a row is read from memory once and stays in the cache. How many accumulators: sampled, or what is near 4. With
-// several rows at once, 2 to 8, each block does all of them before the next one begins, so that the sum of one row's
-// lanes does not wait for another's. Fails, and says why, where a block is no such reduction, its row has no multiple
-// of 4 elements, or the rows of two blocks are not the same loop; for several rows also where the last block reduces,
-// or where they are odd.
+// So a row is read from memory once and stays in the cache. How many accumulators: sampled, or what is near 4; where
+// they are sampled, so is how much of a row is written out. With several rows at once, 2 to 8, each block does all of
+// them before the next one begins, so that the sum of one row's lanes does not wait for another's. The last vector of a
+// row leaves lanes out where the target has mask registers. Fails, and says why, where a block is no such reduction,
+// its row has neither those nor a multiple of 4 elements, or the rows of two blocks are not the same loop; for several
+// rows also where the last block reduces, or where they are odd.
 enum class Accumulators : uint8_t { kFixed, kSampled };
 enum class RowsAtOnce : uint8_t { kOne, kSeveral };
 Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators, RowsAtOnce rows_at_once);

@@ -7,6 +7,7 @@
 #include "tuner/space/row_reduction.h"
 #include "tuner/space/transposed_tiles.h"
 #include "tuner/space/vector_tiles.h"
+#include "tuner/space/window_tiles.h"
 
 namespace lathe {
 namespace {
@@ -18,6 +19,7 @@ constexpr SpaceRule kCpuRules[] = {
     {"packed_tiles", "the same for axes that become lanes by another layout of what is read", PackedTiles},
     {"rows", "functions that reduce the axis along which their input lies in memory, row by row", RowSchedules},
     {"reduction_tiles", "reductions that use most of their input once, by vectors of results", ReductionTiles},
+    {"window_tiles", "pools of padded images in blocks of channels, the border without a copy", WindowTiles},
     {"transposed_tiles", "copies that turn rows into columns, by square tiles in registers", TransposedTiles},
 };
 

@@ -158,8 +158,8 @@ class Comparison:
         limit, roof = workloads.limit_ns(workload, roofs)
         row = {"name": workload.name, "group": workload.group, "flops": workload.flops, "bytes": workload.bytes, "limit_ns": limit, "roof": roof, "sides": {}}
         ours, our_folder = workload, folder
-        if workload.kind == "conv":  # We get images as between the layers of a network.
-            ours, our_folder = workloads.InBlocks(workload, roofs["lanes"]), folder / "in_blocks"
+        if workload.kind in workloads.IN_BLOCKS:  # We get images as between the layers of a network.
+            ours, our_folder = workloads.IN_BLOCKS[workload.kind](workload, roofs["lanes"]), folder / "in_blocks"
             ours.write(our_folder)
         ready = self.open_sides(workload, folder, self.artifacts(row, our_folder / "model.onnx", our_folder), row)
         self.check(workload, ours, ready, folder, row)

@@ -163,11 +163,22 @@ def from_blocks(image):
 
 
 class InBlocks(Workload):
-    """A convolution whose images lie in blocks of channels, as they do between the layers of a network."""
+    """A workload whose images lie in blocks of channels, as they do between the layers of a network."""
 
-    def __init__(self, plain, lanes):
+    in_block = 0  # Channels next to each other in "x"; 0: it is plain.
+
+    def __init__(self, plain):
         super().__init__(**{each.name: getattr(plain, each.name) for each in fields(plain)})
         self.plain = plain
+
+    def tensors(self):
+        values = self.plain.tensors()
+        return {**values, "x": to_blocks(values["x"], self.in_block)} if self.in_block else values
+
+
+class ConvInBlocks(InBlocks):
+    def __init__(self, plain, lanes):
+        super().__init__(plain)
         (n, c, h, w), (_, k, rows, columns) = plain.inputs["x"], plain.output
         groups = plain.params["groups"] if plain.params["groups"] < c else 1
         self.out_block = block_of(k // groups, lanes)
@@ -192,9 +203,24 @@ class InBlocks(Workload):
             rename["out"] = "out_plain"
         self.nodes = before + [_renamed(node, rename) for node in plain.nodes] + after
 
-    def tensors(self):
-        values = self.plain.tensors()
-        return {**values, "x": to_blocks(values["x"], self.in_block)} if self.in_block else values
+
+class PoolInBlocks(InBlocks):
+    """Its window goes through rows, columns and one channel of a block: a pool of three dimensions, in ONNX's words."""
+
+    def __init__(self, plain, lanes):
+        super().__init__(plain)
+        (n, c, h, w), (_, _, rows, columns), (node,) = plain.inputs["x"], plain.output, plain.nodes
+        self.in_block = block_of(c, lanes)
+        if not self.in_block:
+            return
+        self.inputs = {"x": (n, c // self.in_block, h, w, self.in_block)}
+        self.output = (n, c // self.in_block, rows, columns, self.in_block)
+        r, stride, pad = (plain.params[name] for name in ("r", "stride", "pad"))
+        attributes = {"kernel_shape": [r, r, 1], "strides": [stride, stride, 1], "pads": [pad, pad, 0] * 2}
+        self.nodes = [helper.make_node(node.op_type, ["x"], ["out"], **attributes)]
+
+
+IN_BLOCKS = {"conv": ConvInBlocks, "max_pool": PoolInBlocks, "avg_pool": PoolInBlocks}  # By kind.
 
 
 def _renamed(node, names):

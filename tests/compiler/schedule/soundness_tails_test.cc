@@ -62,6 +62,48 @@ def main(A: T.Buffer((10,), "int32"), C: T.Buffer((10,), "int32")):
             C[vi] = C[vi] + T.if_then_else(vi + vk < 10, B[vi + vk], 0)
 )";
 
+constexpr char kSumsOfRows[] = R"(
+@T.prim_func
+def main(A: T.Buffer((4, 7), "int32"), C: T.Buffer((4, 7), "int32")):
+    B = T.alloc_buffer((4,), "int32")
+    for i, k in T.grid(4, 7):
+        with T.block("B"):
+            vi, vk = T.axis.remap("SR", [i, k])
+            with T.init():
+                B[vi] = 0
+            B[vi] = B[vi] + A[vi, vk]
+    for i, j in T.grid(4, 7):
+        with T.block("C"):
+            vi, vj = T.axis.remap("SS", [i, j])
+            C[vi, vj] = A[vi, vj] * B[vi]
+)";
+
+// Of four lanes in two steps, the last step has three.
+constexpr char kSumsByLanesText[] = R"(
+@T.prim_func
+def main(A: T.Buffer((3, 7), "int32"), C: T.Buffer((3,), "int32")):
+    P = T.alloc_buffer((3, 4), "int32")
+    for i, LOOPS in T.grid(3, EXTENTS):
+        with T.block("P"):
+            vi, vl, vs = T.axis.remap("SSR", [i, l, s])
+            T.where(s * 4 + l < 7)
+            with T.init():
+                P[vi, vl] = 0
+            P[vi, vl] = P[vi, vl] + A[vi, vs * 4 + vl]
+    for i, l in T.grid(3, 4):
+        with T.block("C"):
+            vi, vl = T.axis.remap("SR", [i, l])
+            with T.init():
+                C[vi] = 0
+            C[vi] = C[vi] + P[vi, vl]
+)";
+std::string SumsByLanes(const std::string& loops, const std::string& extents) {
+  std::string program = kSumsByLanesText;
+  program.replace(program.find("LOOPS"), 5, loops);
+  return program.replace(program.find("EXTENTS"), 7, extents);
+}
+const std::string kSumsByLanes = SumsByLanes("l, s", "4, 2"), kSumsByLanesTwice = SumsByLanes("l, s, t", "4, 2, 2");
+
 constexpr char kLoopsThatMayNotRun[] = R"(
 @T.prim_func
 def main(n: T.int32, a: T.handle, c: T.handle):
@@ -557,6 +599,22 @@ INSTANTIATE_TEST_SUITE_P(
         SoundnessCase{"RingOfTilesCutAtTheEnd", kWindows,
                       "c = sch.get_block('C')\nb = sch.get_block('B')\ni, k = sch.get_loops(c)\n"
                       "sch.compute_at(b, i)\nsch.rolling_buffer(b, 0)\n"},
+        SoundnessCase{"ComputeAtOfLanesThatTheLastStepLeavesOut", kSumsOfRows,
+                      "b = sch.get_block('B')\ni, k = sch.get_loops(b)\ns, l = sch.split(k, [None, 4])\n"
+                      "p = sch.rfactor(l, 1)\nc = sch.get_block('C')\nr, j = sch.get_loops(c)\n"
+                      "sch.compute_at(b, r)\nsch.compute_at(p, r)\n"},
+        SoundnessCase{
+            "DecomposeOfLanesThatTheLastStepLeavesOut", kSumsOfRows,
+            "b = sch.get_block('B')\ni, k = sch.get_loops(b)\ns, l = sch.split(k, [None, 4])\n"
+            "p = sch.rfactor(l, 1)\nc = sch.get_block('C')\nr, j = sch.get_loops(c)\nr, t = sch.split(r, [None, 2])\n"
+            "sch.compute_at(b, r)\nsch.compute_at(p, r)\nr, t, l, s = sch.get_loops(p)\nsch.reorder(s, l)\n"
+            "sch.vectorize(l)\ninit = sch.decompose_reduction(p, s)\n"},
+        SoundnessCase{"ComputeAtOfLanesInTheOrderOfSteps", kSumsByLanes.c_str(),
+                      "p = sch.get_block('P')\ni, l, s = sch.get_loops(p)\nsch.reorder(s, l)\n"
+                      "c = sch.get_block('C')\nr, j = sch.get_loops(c)\nsch.compute_at(p, r)\n"},
+        SoundnessCase{"ComputeAtOfSumsThatAreTakenTwice", kSumsByLanesTwice.c_str(),
+                      "p = sch.get_block('P')\nc = sch.get_block('C')\nr, j = sch.get_loops(c)\nsch.compute_at(p, r)\n",
+                      "its loops are no whole reduction"},
         SoundnessCase{"FuseOfLoopsThatMayNotRun", kLoopsThatMayNotRun,
                       "c = sch.get_block('C')\ni, j, k = sch.get_loops(c)\nf = sch.fuse(j, k)\n"},
         SoundnessCase{"CopyOfNoMoreThanTheBlockAroundReads", kReadsSevenOfEight,

@@ -150,6 +150,45 @@ TEST(Python, ErrorsNameTheLine) {
   EXPECT_THAT(status.message(), HasSubstr("no primitive named \"splt\""));
 }
 
+TEST(Python, FunctionsAreReadByTheirNames) {
+  const ScheduleTrace unroll = *ScheduleTrace::FromPython(
+      "b0 = sch.get_block(name=\"copy\", func_name=\"main\")\nl1, = sch.get_loops(block=b0)\nsch.unroll(loop=l1)\n");
+  const std::string text =
+      "# Nothing to do.\n" + ToPythonFunction("keep", {}) + "\n" + ToPythonFunction("copy", unroll);
+  EXPECT_THAT(text, HasSubstr("def keep(sch):\n    pass\n"));
+  EXPECT_THAT(text, HasSubstr("    l1, = sch.get_loops(block=b0)\n"));
+  const auto read = TracesFromPython(text);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  ASSERT_EQ(read->size(), 2u);
+  EXPECT_EQ(read->at("keep").size(), 0u);
+  EXPECT_EQ(read->at("copy").ToJson(), unroll.ToJson());
+}
+
+struct BadFunctions {
+  const char* name;
+  const char* text;
+  const char* message;
+};
+class BadFunctionsTest : public testing::TestWithParam<BadFunctions> {};
+TEST_P(BadFunctionsTest, AreRefusedWithTheLine) {
+  EXPECT_THAT(TracesFromPython(GetParam().text).status().message(), HasSubstr(GetParam().message));
+}
+INSTANTIATE_TEST_SUITE_P(
+    Python, BadFunctionsTest,
+    testing::Values(
+        BadFunctions{"CallOutside", "b0 = sch.get_block(name=\"copy\")\n",
+                     "schedules:1:1: a function of the schedule is expected: def matmul(sch):"},
+        BadFunctions{"OtherParameter", "\ndef copy(s):\n    pass\n",
+                     "schedules:2:1: a function of the schedule is expected"},
+        BadFunctions{"Twice", "def copy(sch):\n    pass\ndef copy(sch):\n    pass\n",
+                     "schedules:3:1: \"copy\" has a schedule already"},
+        BadFunctions{"UnknownPrimitive", "def copy(sch):\n    sch.splt(b0)\n",
+                     "schedules:2:5: no primitive named \"splt\""},
+        BadFunctions{"HandleOfAnother",
+                     "def f(sch):\n    b = sch.get_block(name=\"b\")\ndef g(sch):\n    l, = sch.get_loops(block=b)\n",
+                     "\"b\" is not defined"}),
+    [](const auto& info) { return info.param.name; });
+
 TEST(PerfectTile, AllOrderedFactorisationsAreEquallyLikely) {
   std::map<std::vector<int64_t>, int> seen;
   Random random(17);

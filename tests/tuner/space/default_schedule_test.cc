@@ -106,7 +106,7 @@ INSTANTIATE_TEST_SUITE_P(
                      16},
         OperatorCase{"GlobalAveragePool", "nn.adaptive_avg_pool", {{1, 512, 7, 7}}, {}, 0},  // Neighbours of one sum:
                                                                                              // no lanes of their own.
-        OperatorCase{"Softmax", "nn.softmax", {{4, 1000}}, {{"axis", -1}}, 8}),
+        OperatorCase{"Softmax", "nn.softmax", {{4, 1000}}, {{"axis", -1}}, 16}),
     [](const auto& info) { return info.param.name; });
 
 // Winograd's transforms: indices choose the formula, so each is written out by itself, innermost but for the lanes.

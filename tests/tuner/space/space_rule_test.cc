@@ -62,6 +62,7 @@ constexpr RuleCase kCases[] = {
     {"MatmulRelu", kMatmulRelu, kVnni, "vector_tiles 1"},
     {"ConvBiasAddRelu", kConvBiasAddRelu, kVnni, "vector_tiles 5"},
     {"MaxPool", kMaxPool, kVnni, ""},
+    {"MaxPoolInBlocks", kMaxPoolInBlocks, kVnni, "window_tiles 1"},
     {"Depthwise14", kDepthwise14, kVnni, "vector_tiles 1"},
     {"ProductWithTransposed", kProductWithTransposed, kVnni, "packed_tiles 1, rows 1"},
     {"ProductInPanels", kProductInPanels, kVnni, "dot_tiles 1, vector_tiles 1"},

@@ -16,6 +16,7 @@
 #include "tuner/space/row_reduction.h"
 #include "tuner/space/space_generator.h"
 #include "tuner/space/transposed_tiles.h"
+#include "tuner/space/window_tiles.h"
 
 namespace lathe {
 namespace {
@@ -387,8 +388,20 @@ TEST_P(RowsTest, AreReadOnceByVectors) {
   EXPECT_THAT(text, HasSubstr("scope=\"register\""));
 }
 
+// The text with rows of another length.
+std::string OfLength(std::string text, const std::string& from, const std::string& to) {
+  for (size_t at = 0; (at = text.find(from, at)) != std::string::npos;) text.replace(at, from.size(), to);
+  return text;
+}
+const std::string kRowSumsOf161 = OfLength(kRowSums, "160", "161"),
+                  kCentredRowsOf104 = OfLength(kCentredRows, "128", "104"),
+                  kNormalizedRowsOf45 = OfLength(kNormalizedRows, "192", "45");
+
 INSTANTIATE_TEST_SUITE_P(Workloads, RowsTest,
-                         testing::Values(SpaceCase{"RowSums", kRowSums, true},
+                         testing::Values(SpaceCase{"RowSumsOf161", kRowSumsOf161.c_str(), true},
+                                         SpaceCase{"CentredRowsOf104", kCentredRowsOf104.c_str(), true},
+                                         SpaceCase{"NormalizedRowsOf45", kNormalizedRowsOf45.c_str(), true},
+                                         SpaceCase{"RowSums", kRowSums, true},
                                          SpaceCase{"MatrixTimesVector", kMatrixTimesVector, true},
                                          SpaceCase{"NormalizedRows", kNormalizedRows, true},
                                          SpaceCase{"CentredRows", kCentredRows, true}),
@@ -453,13 +466,22 @@ TEST(Rows, PromiseNoRegistersWhereMuchIsComputed) {
   EXPECT_EQ(scheduled.find("register\""), std::string::npos) << scheduled;
 }
 
-TEST(Rows, AreLeftAloneWhereNoVectorDividesThem) {
-  std::string text = kRowSums;
-  for (size_t at = 0; (at = text.find("160", at)) != std::string::npos;) text.replace(at, 3, "161");
-  Schedule schedule = *Schedule::Create(Parse(text.c_str()));
-  EXPECT_THAT(ScheduleRows(schedule, Avx512(), Accumulators::kFixed, RowsAtOnce::kOne).message(),
+// A mask register is what lanes that are left out cost.
+TEST(Rows, LeaveLanesOfTheLastVectorOut) {
+  const std::string text = Print(DefaultSchedule(Parse(kCentredRowsOf104.c_str()), Avx512())->func());
+  EXPECT_THAT(text, HasSubstr("T.vectorized(16)"));
+  EXPECT_THAT(text, HasSubstr("< 104)"));
+}
+
+TEST(Rows, AreLeftAloneWhereNoVectorDividesThemAndNoneHasAMask) {
+  const Target avx2 = *Target::Parse("llvm -mtriple=x86_64-linux-gnu -mcpu=x86-64-v3 -num-cores=4");
+  Schedule schedule = *Schedule::Create(Parse(kRowSumsOf161.c_str()));
+  EXPECT_THAT(ScheduleRows(schedule, avx2, Accumulators::kFixed, RowsAtOnce::kOne).message(),
               HasSubstr("no block reduces neighbours"));
-  EXPECT_TRUE(DefaultSchedule(Parse(text.c_str()), Avx512()).ok());
+  EXPECT_TRUE(DefaultSchedule(Parse(kRowSumsOf161.c_str()), avx2).ok());
+  Schedule even = *Schedule::Create(Parse(kCentredRowsOf104.c_str()));
+  EXPECT_TRUE(ScheduleRows(even, avx2, Accumulators::kFixed, RowsAtOnce::kOne).ok());
+  EXPECT_EQ(Print(even.func()).find("T.where"), std::string::npos) << "8 lanes divide 104";
 }
 
 // Each step adds to all sums of a task before the next one, and the bits stay.
@@ -470,6 +492,23 @@ TEST(ReductionTiles, WalkThroughTheInputAsItLies) {
     ExpectSameBits(task.func, candidate.func);
     EXPECT_THAT(Print(candidate.func), HasSubstr("for k_0, j_0_1 in T.grid("));
   }
+}
+
+// The border is guarded where it is read, and no copy of the image is made.
+TEST(WindowTiles, ReadTheImageWithoutACopy) {
+  const TuneTask task = TaskOf(kMaxPoolInBlocks);
+  ASSERT_EQ(task.sketches.size(), 1u);
+  for (const MeasureCandidate& candidate : MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(16, 4))) {
+    ExpectSameBits(task.func, candidate.func);
+    const std::string text = Print(candidate.func);
+    EXPECT_EQ(text.find("\"pad_temp\""), std::string::npos) << text;
+    EXPECT_THAT(text, HasSubstr("T.vectorized(16)"));
+  }
+}
+
+TEST(WindowTiles, LeaveAloneWhatPadsNothing) {
+  EXPECT_TRUE(WindowTiles(*Schedule::Create(Parse(kMaxPool)), Avx512()).empty());
+  EXPECT_TRUE(WindowTiles(*Schedule::Create(Parse(kColumnSums)), Avx512()).empty());
 }
 
 // Squares of 16 of the 32 rows and 48 columns, each made of rows: no lane is loaded by itself.

@@ -68,6 +68,23 @@ def main(X: T.Buffer((1, 8, 15, 15), "float32"), Y: T.Buffer((1, 8, 7, 7), "floa
             Y[v0, v1, v2, v3] = T.max(Y[v0, v1, v2, v3], X[v0, v1, v2 * 2 + w0, v3 * 2 + w1])
 )";
 
+// Of a padded image in blocks of 16 channels.
+inline constexpr char kMaxPoolInBlocks[] = R"(
+@T.prim_func
+def main(X: T.Buffer((1, 2, 12, 12, 16), "float32"), Y: T.Buffer((1, 2, 6, 6, 16), "float32")):
+    P = T.alloc_buffer((1, 2, 13, 13, 16))
+    for i0, i1, i2, i3, i4 in T.grid(1, 2, 13, 13, 16):
+        with T.block("pad_temp"):
+            v0, v1, v2, v3, v4 = T.axis.remap("SSSSS", [i0, i1, i2, i3, i4])
+            P[v0, v1, v2, v3, v4] = T.if_then_else(1 <= v2 and 1 <= v3, X[v0, v1, v2 - 1, v3 - 1, v4], T.float32(-3.4028234663852886e38))
+    for i0, i1, i2, i3, i4, r0, r1 in T.grid(1, 2, 6, 6, 16, 3, 3):
+        with T.block("pool_max"):
+            v0, v1, v2, v3, v4, w0, w1 = T.axis.remap("SSSSSRR", [i0, i1, i2, i3, i4, r0, r1])
+            with T.init():
+                Y[v0, v1, v2, v3, v4] = T.float32(-3.4028234663852886e38)
+            Y[v0, v1, v2, v3, v4] = T.max(Y[v0, v1, v2, v3, v4], P[v0, v1, v2 * 2 + w0, v3 * 2 + w1, v4])
+)";
+
 inline constexpr char kDepthwise14[] = R"(
 @T.prim_func
 def main(A: T.Buffer((8, 16, 16), "float32"), W: T.Buffer((8, 3, 3), "float32"), Y: T.Buffer((8, 14, 14), "float32")):
