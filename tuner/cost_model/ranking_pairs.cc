@@ -145,4 +145,18 @@ RankQuality JudgeRanking(std::span<const CostSample> batch, std::span<const Pred
   return quality;
 }
 
+PairCount JudgePairs(std::span<const MeasuredTime> times, std::span<const double> scores, double smallest_gap) {
+  CHECK(times.size() == scores.size()) << times.size() << " times, " << scores.size() << " scores";
+  PairCount count;
+  for (size_t a = 0; a < times.size(); ++a) {
+    for (size_t b = 0; b < times.size(); ++b) {
+      const bool is_apart = times[b].median_ns >= (1 + smallest_gap) * times[a].median_ns;
+      if (!is_apart || times[b].low_ns <= times[a].high_ns) continue;
+      ++count.pairs;
+      count.right += scores[a] > scores[b];
+    }
+  }
+  return count;
+}
+
 }  // namespace lathe

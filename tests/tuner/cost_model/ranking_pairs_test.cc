@@ -98,5 +98,21 @@ TEST(JudgeRanking, CountsPairsAndRegret) {
   EXPECT_DOUBLE_EQ(quality.regret_at_8, 0);
 }
 
+TEST(JudgePairs, CountsWhatIsApartByMoreThanItsIntervals) {
+  const std::vector<MeasuredTime> times{
+      {100, 99, 101}, {104, 103, 105}, {120, 102, 125}, {200, 190, 210}, {205, 160, 250}};
+  // Too near: 100 and 104, 200 and 205. Meeting intervals: 104 and 120.
+  const PairCount count = JudgePairs(times, std::vector<double>{5, 4, 6, 2, 1}, 0.05);
+  EXPECT_EQ(count.pairs, 7);
+  EXPECT_EQ(count.right, 6);  // 120 is placed before 100.
+  EXPECT_DOUBLE_EQ(count.accuracy(), 6.0 / 7);
+}
+
+TEST(JudgePairs, EqualScoresAreWrong) {
+  const std::vector<MeasuredTime> times{{100, 100, 100}, {200, 200, 200}};
+  EXPECT_EQ(JudgePairs(times, std::vector<double>{0, 0}, 0.05).right, 0);
+  EXPECT_EQ(JudgePairs({}, {}, 0.05).accuracy(), 0);
+}
+
 }  // namespace
 }  // namespace lathe
