@@ -42,7 +42,7 @@ std::vector<RankedPair> DrawPairs(std::span<const SampleLabel> labels, int per_s
 void PairwiseGradient(std::span<const RankedPair> pairs, std::span<const double> scores, std::vector<float>& gradient,
                       std::vector<float>& hessian);
 
-// The factor a >= 0 of `estimate` (lower is faster) for which -a * estimate explains the pairs best; pulled towards 1
+// The factor a >= 0 of `estimate` (higher is faster) for which a * estimate explains the pairs best; pulled towards 1
 // where there are few.
 double FitEstimateWeight(std::span<const RankedPair> pairs, std::span<const double> estimate);
 

@@ -45,6 +45,17 @@ TEST(DrawPairs, SayWhatCompareSays) {
   }
 }
 
+TEST(DrawPairs, ThatAreSlowCountAsWell) {
+  const std::vector<SampleLabel> labels{{0, Outcome::kTimed, 1}, {0, Outcome::kTimed, 8}, {0, Outcome::kTimed, 64}};
+  float fast = 0, slow = 0;
+  for (const RankedPair& pair : DrawPairs(labels, 64, Random(1))) {
+    if (pair.faster == 0 && pair.slower == 1) fast = pair.weight;
+    if (pair.faster == 1 && pair.slower == 2) slow = pair.weight;
+  }
+  EXPECT_GT(slow, 0.5F * fast);
+  EXPECT_LT(slow, fast);
+}
+
 TEST(DrawPairs, ATaskWithoutATimeGivesNone) {
   const std::vector<SampleLabel> labels(5);
   EXPECT_TRUE(DrawPairs(labels, 8, Random(1)).empty());
@@ -77,8 +88,8 @@ TEST(FitEstimateWeight, TrustsWhatPredictsAndDropsWhatMisleads) {
   std::vector<double> good, bad;
   std::vector<RankedPair> pairs;
   for (uint32_t i = 0; i < 100; ++i) {
-    good.push_back(i * 0.2);
-    bad.push_back(i * -0.2);
+    good.push_back(i * -0.2);
+    bad.push_back(i * 0.2);
     if (i > 0) pairs.push_back({i - 1, i, 1.0F});
   }
   EXPECT_GT(FitEstimateWeight(pairs, good), 2);

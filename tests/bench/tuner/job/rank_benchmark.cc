@@ -19,6 +19,7 @@
 #include "runtime/runner_process.h"
 #include "support/file.h"
 #include "support/status_macros.h"
+#include "tuner/cost_model/base_model.h"
 #include "tuner/cost_model/ranking_pairs.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/job/job_search.h"
@@ -35,7 +36,7 @@ constexpr size_t kRound = 16;  // Results between two updates, as in a search.
 constexpr size_t kTeachers = 2, kMostTaught = 64;
 
 struct Options {
-  std::string database, unseen, tasks;
+  std::string database, unseen, tasks, base;
   int count = 64, trials = 128, cpu = 0;
   uint64_t seed = 7;
 };
@@ -177,7 +178,7 @@ StatusOr<JudgedTask> ReadTask(SqliteStore& store, const TuningKey& key, std::spa
 struct Variant {
   const char* name;
   std::vector<const char*> without = {};  // Columns whose names begin so are 0.
-  bool has_trials = true, has_neighbours = false;
+  bool has_trials = true, has_neighbours = false, has_base = false;
 };
 
 FeatureRow Blinded(FeatureRow row, const Variant& variant) {
@@ -195,8 +196,8 @@ Status Teach(CostModel& model, std::vector<CostSample> samples, const Variant& v
   return OkStatus();
 }
 
-StatusOr<PairCount> Judge(const JudgedTask& task, const Variant& variant) {
-  const std::unique_ptr<CostModel> model = MakeXgbModel();
+StatusOr<PairCount> Judge(const JudgedTask& task, const Variant& variant, std::shared_ptr<const BaseModel> base) {
+  const std::unique_ptr<CostModel> model = MakeXgbModel({}, variant.has_base ? base : nullptr);
   if (variant.has_neighbours) RETURN_IF_ERROR(Teach(*model, task.neighbours, variant));
   if (variant.has_trials) RETURN_IF_ERROR(Teach(*model, task.trials, variant));
   std::vector<FeatureRow> rows;
@@ -210,8 +211,11 @@ StatusOr<PairCount> Judge(const JudgedTask& task, const Variant& variant) {
 // "anchor.draft" has what the estimate is made of, "draft" the estimate.
 const std::vector<Variant> kVariants = {
     {.name = "draft alone", .has_trials = false},
+    {.name = "base alone", .has_trials = false, .has_base = true},
     {.name = "model"},
+    {.name = "model on base", .has_base = true},
     {.name = "and neighbours", .has_neighbours = true},
+    {.name = "all of these", .has_neighbours = true, .has_base = true},
     {.name = "neighbours alone", .has_trials = false, .has_neighbours = true},
     {.name = "no draft", .without = {"draft"}},
     {.name = "no draft, no bounds", .without = {"draft", "anchor.draft", "others.wall"}},
@@ -223,6 +227,14 @@ const std::vector<Variant> kVariants = {
     {.name = "no others", .without = {"others", "function"}},
 };
 
+// The program's own, unless another is named.
+StatusOr<std::shared_ptr<const BaseModel>> ReadBase(const std::string& path) {
+  if (path.empty()) return BuiltInBaseModel();
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
+  ASSIGN_OR_RETURN(BaseModel model, BaseModel::FromText(text));
+  return std::make_shared<const BaseModel>(std::move(model));
+}
+
 void Print(const char* name, const std::vector<std::string>& cells) {
   fmt::print("{:<22}", name);
   for (const std::string& cell : cells) fmt::print(" {:>12}", cell);
@@ -233,6 +245,7 @@ Status JudgeAll(const Options& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(options.database));
   ASSIGN_OR_RETURN(const std::vector<Line> lines, ReadLines(options.unseen));
   ASSIGN_OR_RETURN(const std::vector<TuningKey> keys, ListKeys(*store));
+  ASSIGN_OR_RETURN(const std::shared_ptr<const BaseModel> base, ReadBase(options.base));
   std::vector<JudgedTask> tasks;
   std::vector<std::string> names, trials, unseen;
   for (const TuningKey& key : keys) {
@@ -250,7 +263,7 @@ Status JudgeAll(const Options& options) {
   for (const Variant& variant : kVariants) {
     std::vector<std::string> cells;
     for (const JudgedTask& task : tasks) {
-      ASSIGN_OR_RETURN(const PairCount count, Judge(task, variant));
+      ASSIGN_OR_RETURN(const PairCount count, Judge(task, variant, base));
       cells.push_back(fmt::format("{:.3f} {:5}", count.accuracy(), count.pairs));
     }
     Print(variant.name, cells);
@@ -270,6 +283,7 @@ int Main(int argc, char** argv) {
   measure->callback([&] { status = Measure(options); });
   CLI::App* judge = app.add_subcommand("judge", "Say how models that know the first trials rank them");
   judge->add_option("--trials", options.trials, "Of each task")->capture_default_str();
+  judge->add_option("--base", options.base, "A base model, instead of the program's own");
   judge->callback([&] { status = JudgeAll(options); });
   for (CLI::App* verb : {measure, judge}) {
     verb->add_option("--db", options.database, "A tuned database")->required();
