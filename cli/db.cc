@@ -154,14 +154,6 @@ void ReportSkipped(const std::vector<std::string>& skipped) {
   if (skipped.size() > kShown) fmt::print(stderr, "lathe: and {} more\n", skipped.size() - kShown);
 }
 
-Status WriteText(const std::string& name, const std::string& text) {
-  ASSIGN_OR_RETURN(const std::string path, OutputFile(name));
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  return out ? OkStatus() : FileError("write", path);
-}
-
 StatusOr<TransferCounts> ExportOfTvm(const DbOptions& options) {
   const std::string database = DatabasePath(options.place.database);
   std::error_code error;
@@ -176,8 +168,8 @@ StatusOr<TransferCounts> ExportOfTvm(const DbOptions& options) {
   RETURN_IF_ERROR(ExportRecords(*store, lines).status());
   ASSIGN_OR_RETURN(const TvmDatabaseText text, WriteTvmDatabase(lines));
   ReportSkipped(text.skipped);
-  RETURN_IF_ERROR(WriteText(options.tvm_workloads, text.workloads));
-  RETURN_IF_ERROR(WriteText(options.tvm_records, text.records));
+  RETURN_IF_ERROR(WriteWholeFile(options.tvm_workloads, text.workloads));
+  RETURN_IF_ERROR(WriteWholeFile(options.tvm_records, text.records));
   return TransferCounts{.workloads = text.num_workloads, .records = text.num_records};
 }
 

@@ -22,7 +22,7 @@ int RunLathe(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = kExitOk;
   for (const auto add : {AddTune, AddBest, AddCompile, AddRun, AddShow, AddJobs, AddWatch, AddCancel, AddTrials,
-                         AddExplain, AddUp, AddWorker, AddDevice, AddDevices, AddDb, AddDoctor}) {
+                         AddExplain, AddUp, AddWorker, AddDevice, AddDevices, AddDb, AddModel, AddDoctor}) {
     add(app, exit_code);
   }
   try {

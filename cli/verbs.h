@@ -33,6 +33,7 @@ void AddDevices(CLI::App& app, int& exit_code);
 void AddWorker(CLI::App& app, int& exit_code);
 void AddDevice(CLI::App& app, int& exit_code);
 void AddDb(CLI::App& app, int& exit_code);
+void AddModel(CLI::App& app, int& exit_code);
 void AddDoctor(CLI::App& app, int& exit_code);
 
 }  // namespace lathe

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 namespace lathe {
 
@@ -69,6 +70,17 @@ StatusOr<std::string> OutputFile(const std::string& path) {
     return InvalidArgument(
         fmt::format("write {}: a database is there, whose records would be lost; name another file", path));
   return name;
+}
+
+Status WriteWholeFile(const std::string& path, std::string_view bytes) {
+  StatusOr<std::string> file = OutputFile(path);
+  if (!file.ok()) return file.status();
+  std::ofstream out(*file, std::ios::binary);
+  out << bytes;
+  out.close();
+  if (out) return OkStatus();
+  return Status(errno == ENOENT ? StatusCode::kNotFound : StatusCode::kResourceExhausted,
+                fmt::format("write {}: {}", *file, std::strerror(errno)));
 }
 
 }  // namespace lathe

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "support/status.h"
 
@@ -9,6 +10,9 @@ namespace lathe {
 
 // The file's bytes. NotFound if it cannot be opened, InvalidArgument if it is a folder, Unavailable if reading fails.
 StatusOr<std::string> ReadWholeFile(const std::string& path);
+
+// Writes them. What OutputFile refuses is refused; ResourceExhausted or NotFound where writing fails.
+Status WriteWholeFile(const std::string& path, std::string_view bytes);
 
 // Where a file that is to be named `path` is written: itself, or what it links to. InvalidArgument if a folder, device,
 // pipe, socket or database (SQLite's, or a file that it keeps beside itself) is there: renaming a file over it would

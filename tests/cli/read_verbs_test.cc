@@ -197,8 +197,32 @@ TEST_F(ReadVerbsTest, WorkBesideTheOwner) {
   EXPECT_THAT(cancel.err, HasSubstr("lathe.db"));
 }
 
-constexpr const char* kVerbs[] = {"up",     "tune",    "best", "worker",  "jobs",   "watch", "cancel",
-                                  "trials", "explain", "show", "devices", "device", "db",    "doctor"};
+TEST_F(ReadVerbsTest, ModelTrainsOnWhatCanBeReplayedOnly) {
+  Fill();
+  const std::string out = folder / "model.txt";
+  const VerbRun none = Verb({"model", "train", "--out", out});
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("train model: of 0 records no two of a workload have times that differ"));
+  EXPECT_FALSE(std::ifstream(out).good());
+  const VerbRun missing = RunVerb({"model", "train", "--out", out, "--db", folder / "other.db"});
+  EXPECT_THAT(missing.err, HasSubstr("no database there yet; --db names another"));
+}
+
+TEST_F(ReadVerbsTest, ModelShowsWhereOneComesFrom) {
+  const VerbRun built_in = RunVerb({"model", "show"});
+  EXPECT_EQ(built_in.code, 0) << built_in.err;
+  const VerbRun same = RunVerb({"model", "show", LATHE_SOURCE_DIR "/tuner/cost_model/base_model.txt"});
+  EXPECT_THAT(same.out + same.err, testing::AnyOf(HasSubstr(built_in.out), HasSubstr("for features")));
+  const std::string path = folder / "model.txt";
+  std::ofstream(path) << R"({"lathe_model":2,"features":1})";
+  const VerbRun refused = RunVerb({"model", "show", path});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr(path));
+  EXPECT_THAT(refused.err, HasSubstr("format 2 for features 1, this build reads format 2 for features"));
+}
+
+constexpr const char* kVerbs[] = {"up",      "tune", "best",    "worker", "jobs", "watch", "cancel", "trials",
+                                  "explain", "show", "devices", "device", "db",   "model", "doctor"};
 
 TEST(Lathe, ListsItsVerbsAndItsVersion) {
   const VerbRun help = RunVerb({"--help"});

@@ -1,11 +1,12 @@
 #include "tuner/cost_model/booster.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <xgboost/c_api.h>
 
 #include <limits>
 
 #include "support/status_macros.h"
+#include "tuner/feature/feature_extractor.h"
 
 namespace lathe {
 namespace {
@@ -20,24 +21,44 @@ Status Check(int result, std::string_view what) {
   return InternalError(fmt::format("xgboost, {}: {}", what, message));
 }
 
-StatusOr<std::shared_ptr<void>> MakeHandle(const BoosterOptions& options, size_t columns) {
+// Columns of cycles: whatever else a row says, more of them are not faster.
+constexpr const char* kCycles[] = {
+    "draft.cycles",           "anchor.draft.compute",       "anchor.draft.ports", "anchor.draft.latency",
+    "anchor.draft.front_end", "anchor.draft.spills",        "anchor.draft.l2",    "anchor.draft.l3",
+    "anchor.draft.memory",    "anchor.draft.loop_overhead", "anchor.draft.total"};
+
+// XGBoost's notation, one number per column: -1 where scores must not rise with it. A search knows fast candidates
+// best; without this its trees are right about them only.
+const std::string& MonotoneConstraints() {
+  static const std::string constraints = [] {
+    std::vector<int> signs;
+    for (const std::string& name : FeatureNames())
+      signs.push_back(std::find(std::begin(kCycles), std::end(kCycles), name) == std::end(kCycles) ? 0 : -1);
+    return fmt::format("({})", fmt::join(signs, ","));
+  }();
+  return constraints;
+}
+
+StatusOr<std::shared_ptr<void>> MakeHandle(const BoosterOptions& options) {
   BoosterHandle raw = nullptr;
   RETURN_IF_ERROR(Check(XGBoosterCreate(nullptr, 0, &raw), "create booster"));
   std::shared_ptr<void> handle(raw, [](void* booster) { XGBoosterFree(booster); });
-  const std::pair<const char*, std::string> params[] = {{"verbosity", "0"},
-                                                        {"booster", "gbtree"},
-                                                        {"tree_method", "hist"},
-                                                        {"max_bin", "32"},
-                                                        {"nthread", "1"},
-                                                        {"base_score", "0"},
-                                                        {"num_feature", std::to_string(columns)},
-                                                        {"objective", "reg:squarederror"},
-                                                        {"min_child_weight", "0.05"},
-                                                        {"lambda", "1"},
-                                                        {"gamma", "0.001"},
-                                                        {"max_depth", std::to_string(options.max_depth)},
-                                                        {"eta", fmt::format("{}", options.learning_rate)},
-                                                        {"seed", std::to_string(options.seed % (1u << 31))}};
+  const std::pair<const char*, std::string> params[] = {
+      {"verbosity", "0"},
+      {"booster", "gbtree"},
+      {"tree_method", "hist"},
+      {"max_bin", "32"},
+      {"nthread", "1"},
+      {"base_score", "0"},
+      {"num_feature", std::to_string(kFeatureCount)},
+      {"objective", "reg:squarederror"},
+      {"min_child_weight", fmt::format("{}", options.min_child_weight)},
+      {"lambda", "1"},
+      {"gamma", "0.001"},
+      {"max_depth", std::to_string(options.max_depth)},
+      {"eta", fmt::format("{}", options.learning_rate)},
+      {"seed", std::to_string(options.seed % (1u << 31))},
+      {"monotone_constraints", MonotoneConstraints()}};
   for (const auto& [name, value] : params) RETURN_IF_ERROR(Check(XGBoosterSetParam(raw, name, value.c_str()), name));
   return handle;
 }
@@ -53,19 +74,8 @@ StatusOr<BoosterMatrix> BoosterMatrix::Make(std::span<const float> values, size_
   return BoosterMatrix(std::shared_ptr<void>(raw, [](void* matrix) { XGDMatrixFree(matrix); }), rows);
 }
 
-StatusOr<Booster> Booster::Make(const BoosterOptions& options, size_t columns) {
-  ASSIGN_OR_RETURN(std::shared_ptr<void> handle, MakeHandle(options, columns));
-  return Booster(std::move(handle));
-}
-
-StatusOr<Booster> Booster::Load(std::string_view ubj, const BoosterOptions& options, size_t columns) {
-  ASSIGN_OR_RETURN(std::shared_ptr<void> handle, MakeHandle(options, columns));
-  RETURN_IF_ERROR(Check(XGBoosterLoadModelFromBuffer(handle.get(), ubj.data(), ubj.size()), "load model"));
-  bst_ulong found = 0;
-  RETURN_IF_ERROR(Check(XGBoosterGetNumFeature(handle.get(), &found), "read number of columns"));
-  if (found != columns)
-    return InvalidArgument(
-        fmt::format("load cost model: its trees use {} columns, this build has {}; train it anew", found, columns));
+StatusOr<Booster> Booster::Make(const BoosterOptions& options) {
+  ASSIGN_OR_RETURN(std::shared_ptr<void> handle, MakeHandle(options));
   return Booster(std::move(handle));
 }
 
@@ -91,17 +101,11 @@ StatusOr<std::vector<float>> Booster::Predict(const BoosterMatrix& matrix, bool 
   return std::vector<float>(values, values + count);
 }
 
-StatusOr<std::string> Booster::Save() const {
+StatusOr<std::string> Booster::ToJson() const {
   bst_ulong size = 0;
   const char* data = nullptr;
-  RETURN_IF_ERROR(Check(XGBoosterSaveModelToBuffer(handle_.get(), R"({"format":"ubj"})", &size, &data), "save model"));
+  RETURN_IF_ERROR(Check(XGBoosterSaveModelToBuffer(handle_.get(), R"({"format":"json"})", &size, &data), "save model"));
   return std::string(data, size);
-}
-
-StatusOr<int> Booster::NumTrees() const {
-  int rounds = 0;
-  RETURN_IF_ERROR(Check(XGBoosterBoostedRounds(handle_.get(), &rounds), "count trees"));
-  return rounds;
 }
 
 }  // namespace lathe

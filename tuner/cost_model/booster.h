@@ -4,7 +4,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "support/status.h"
@@ -28,20 +27,20 @@ class BoosterMatrix {
 struct BoosterOptions {
   int max_depth = 5;
   double learning_rate = 0.2;
+  double min_child_weight = 0.05;  // Curvature that a leaf has at least.
   uint64_t seed = 1;
 };
 
-// An ensemble of trees, one thread, trained by gradients of ours. Copies share the trees; Clone does not.
+// An ensemble of trees over rows of features, one thread, trained by gradients of ours. No row is ranked higher for
+// more cycles of a bound of its draft estimate. Copies share the trees.
 class Booster {
  public:
-  static StatusOr<Booster> Make(const BoosterOptions& options, size_t columns);
-  static StatusOr<Booster> Load(std::string_view ubj, const BoosterOptions& options, size_t columns);
+  static StatusOr<Booster> Make(const BoosterOptions& options);
   // Adds one tree. One number of each per row of `matrix`.
   Status Boost(const BoosterMatrix& matrix, std::vector<float>& gradient, std::vector<float>& hessian);
   // Sum of the trees for each row.
   StatusOr<std::vector<float>> Predict(const BoosterMatrix& matrix, bool is_training) const;
-  StatusOr<std::string> Save() const;  // UBJ.
-  StatusOr<int> NumTrees() const;
+  StatusOr<std::string> ToJson() const;  // As XGBoost writes models (regression_trees.h reads it).
 
  private:
   explicit Booster(std::shared_ptr<void> handle) : handle_(std::move(handle)) {}

@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "support/status.h"
@@ -43,7 +41,7 @@ struct ModelReport {
   size_t batch = 0, rows = 0;  // Samples given now; samples that the model holds.
   bool refitted = false;       // Trained anew; otherwise trees were added.
   int trees = 0;               // Of one booster.
-  double draft_weight = 0;     // How much the draft estimate counts.
+  double draft_weight = 0;     // How much the estimate below the trees counts.
 };
 
 // Not thread-safe. Shared by all tasks of a job.
@@ -54,8 +52,6 @@ class CostModel {
   virtual StatusOr<ModelReport> Update(std::span<const CostSample> batch) = 0;
   // One prediction per row of kFeatureCount columns. Rows of another width are an InvalidArgument.
   virtual StatusOr<std::vector<Prediction>> Predict(std::span<const FeatureRow> rows) const = 0;
-  // What a later process needs to predict the same (docs/formats/cost_model.md); empty if there is nothing to keep.
-  virtual StatusOr<std::string> Save() const = 0;
 };
 
 // Scores are noise that depends on the row and the seed only: the baseline.
@@ -68,17 +64,17 @@ struct XgbOptions {
   int full_rounds = 18;  // Trees of a refit.
   int more_rounds = 4;   // Trees that an update adds between refits.
   int max_trees = 64;    // Then the next update refits.
-  int max_depth = 4;
-  double learning_rate = 0.3;
-  int pairs_per_row = 8;
+  int max_depth = 3;
+  double learning_rate = 0.15;
+  int pairs_per_row = 16;
   size_t max_rows = 8192;  // The oldest go first, each task's best stay.
   uint64_t seed = 1;
 };
-// Pairwise ranking by gradient-boosted trees on top of the draft estimate: before the first update the score is the
-// draft's.
-std::unique_ptr<CostModel> MakeXgbModel(const XgbOptions& options = {});
-// A saved model; later updates add to its trees. InvalidArgument or DataLoss for bytes that Save did not write, or
-// another feature version.
-StatusOr<std::unique_ptr<CostModel>> LoadXgbModel(std::string_view bytes, const XgbOptions& options = {});
+class BaseModel;
+// Pairwise ranking by gradient-boosted trees on top of what is known before anything was measured: the scores of
+// `base`, or without one the draft estimate. Before the first update the score is that estimate's; its weight is fitted
+// with each refit.
+std::unique_ptr<CostModel> MakeXgbModel(const XgbOptions& options = {},
+                                        std::shared_ptr<const BaseModel> base = nullptr);
 
 }  // namespace lathe

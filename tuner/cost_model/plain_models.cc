@@ -34,7 +34,6 @@ class FixedModel : public CostModel {
     }
     return predictions;
   }
-  StatusOr<std::string> Save() const override { return std::string(); }
 
  private:
   Score score_;

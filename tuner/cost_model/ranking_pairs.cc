@@ -12,8 +12,18 @@ using Outcome = CostSample::Outcome;
 
 constexpr double kSmallestGap = 0.01;  // Closer labels are noise.
 constexpr double kFloorOfWeight = 0.02;
+constexpr double kGapPerDoubling = 0.3;  // One ten times as slow is as wrong as one that fails.
 
 bool IsTimed(const SampleLabel& label) { return label.outcome == Outcome::kTimed && label.median_ns > 0; }
+
+// The order among the fast matters most, but what is slow has to be known as slow: each doubling counts alike. Of what
+// has no time only the label is known.
+double WeightOf(const SampleLabel& faster, const SampleLabel& slower, double best_ns) {
+  const double best = LabelOf(faster, best_ns);
+  const double gap = IsTimed(slower) ? std::min(1.0, kGapPerDoubling * std::log2(slower.median_ns / faster.median_ns))
+                                     : best - LabelOf(slower, best_ns);
+  return std::max(kFloorOfWeight, gap) * (1 + best);
+}
 
 }  // namespace
 
@@ -59,12 +69,10 @@ std::vector<RankedPair> DrawPairs(std::span<const SampleLabel> labels, int per_s
         const uint32_t j = k % 2 == 0 ? timed[random.Below(fastest)] : task[random.Below(task.size())];
         const int order = Compare(labels[i], labels[j]);
         if (order == 0) continue;
-        const double gap = std::fabs(LabelOf(labels[i], best_ns) - LabelOf(labels[j], best_ns));
-        const bool both_timed = IsTimed(labels[i]) && IsTimed(labels[j]);
-        if (both_timed && gap < kSmallestGap) continue;
-        const double better = LabelOf(labels[order > 0 ? i : j], best_ns);
-        const double weight = std::max(kFloorOfWeight, gap) * (0.2 + better);  // The order among the fast matters most.
-        pairs.push_back({order > 0 ? i : j, order > 0 ? j : i, static_cast<float>(weight)});
+        const auto [faster, slower] = order > 0 ? std::pair(i, j) : std::pair(j, i);
+        const double gap = LabelOf(labels[faster], best_ns) - LabelOf(labels[slower], best_ns);
+        if (IsTimed(labels[slower]) && gap < kSmallestGap) continue;
+        pairs.push_back({faster, slower, static_cast<float>(WeightOf(labels[faster], labels[slower], best_ns))});
       }
     }
   }
@@ -92,7 +100,7 @@ double FitEstimateWeight(std::span<const RankedPair> pairs, std::span<const doub
   for (int step = 0; step < 20; ++step) {
     double slope = kPrior * (weight - 1), curvature = kPrior;
     for (const RankedPair& pair : pairs) {
-      const double gap = estimate[pair.slower] - estimate[pair.faster];
+      const double gap = estimate[pair.faster] - estimate[pair.slower];
       const double wrong = 1 / (1 + std::exp(weight * gap));
       slope -= pair.weight * wrong * gap;
       curvature += pair.weight * wrong * (1 - wrong) * gap * gap;
@@ -143,6 +151,20 @@ RankQuality JudgeRanking(std::span<const CostSample> batch, std::span<const Pred
     quality.regret_at_8 /= static_cast<double>(judged);
   }
   return quality;
+}
+
+PairCount JudgePairs(std::span<const MeasuredTime> times, std::span<const double> scores, double smallest_gap) {
+  CHECK(times.size() == scores.size()) << times.size() << " times, " << scores.size() << " scores";
+  PairCount count;
+  for (size_t a = 0; a < times.size(); ++a) {
+    for (size_t b = 0; b < times.size(); ++b) {
+      const bool is_apart = times[b].median_ns >= (1 + smallest_gap) * times[a].median_ns;
+      if (!is_apart || times[b].low_ns <= times[a].high_ns) continue;
+      ++count.pairs;
+      count.right += scores[a] > scores[b];
+    }
+  }
+  return count;
 }
 
 }  // namespace lathe

@@ -42,8 +42,22 @@ std::vector<RankedPair> DrawPairs(std::span<const SampleLabel> labels, int per_s
 void PairwiseGradient(std::span<const RankedPair> pairs, std::span<const double> scores, std::vector<float>& gradient,
                       std::vector<float>& hessian);
 
-// The factor a >= 0 of `estimate` (lower is faster) for which -a * estimate explains the pairs best; pulled towards 1
+// The factor a >= 0 of `estimate` (higher is faster) for which a * estimate explains the pairs best; pulled towards 1
 // where there are few.
 double FitEstimateWeight(std::span<const RankedPair> pairs, std::span<const double> estimate);
+
+// A time per call, and the interval that the measurement leaves for it.
+struct MeasuredTime {
+  double median_ns = 0, low_ns = 0, high_ns = 0;
+};
+
+struct PairCount {
+  int64_t pairs = 0, right = 0;
+  double accuracy() const { return pairs == 0 ? 0 : static_cast<double>(right) / static_cast<double>(pairs); }
+};
+
+// Of the pairs that differ by at least `smallest_gap` (0.05: one takes 5 % longer) and whose intervals do not meet, how
+// many have the higher score where the time is shorter. Equal scores are wrong. One score per time.
+PairCount JudgePairs(std::span<const MeasuredTime> times, std::span<const double> scores, double smallest_gap);
 
 }  // namespace lathe

@@ -145,48 +145,6 @@ TEST(XgbModel, RowsOfAnotherWidthAreAnError) {
   EXPECT_THAT(model->Update(batch).status().message(), HasSubstr("a row has 3 columns"));
 }
 
-class SavedModelTest : public testing::Test {
- protected:
-  void SetUp() override {
-    for (int round = 0; round < 4; ++round) ASSERT_TRUE(model_->Update(MakeBatch(16, 1, random_)).ok());
-    StatusOr<std::string> bytes = model_->Save();
-    ASSERT_TRUE(bytes.ok()) << bytes.status().message();
-    bytes_ = *std::move(bytes);
-  }
-  Random random_{8};
-  std::unique_ptr<CostModel> model_ = MakeXgbModel();
-  std::string bytes_;
-};
-
-TEST_F(SavedModelTest, PredictsTheSameAndLearnsOn) {
-  const StatusOr<std::unique_ptr<CostModel>> loaded = LoadXgbModel(bytes_);
-  ASSERT_TRUE(loaded.ok()) << loaded.status().message();
-  const std::vector<FeatureRow> rows = RowsOf(MakeBatch(30, 1, random_));
-  const StatusOr<std::vector<Prediction>> mine = model_->Predict(rows), theirs = (*loaded)->Predict(rows);
-  ASSERT_TRUE(mine.ok() && theirs.ok());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    EXPECT_FLOAT_EQ((*mine)[i].score, (*theirs)[i].score);
-    EXPECT_FLOAT_EQ((*mine)[i].uncertainty, (*theirs)[i].uncertainty);
-  }
-  const std::vector<CostSample> unseen = MakeBatch(200, 2, random_);
-  for (int round = 0; round < 12; ++round) ASSERT_TRUE((*loaded)->Update(MakeBatch(16, 2, random_)).ok());
-  EXPECT_GT(AccuracyOn(**loaded, unseen), 0.78);
-}
-
-TEST_F(SavedModelTest, BytesThatSaveDidNotWriteAreAnError) {
-  EXPECT_THAT(LoadXgbModel("").status().message(), HasSubstr("not a saved cost model"));
-  EXPECT_THAT(LoadXgbModel("LATHECM\n").status().message(), HasSubstr("ends early"));
-  std::string other_version = bytes_;
-  other_version[8] = 9;
-  EXPECT_THAT(LoadXgbModel(other_version).status().message(), HasSubstr("format 9"));
-  std::string changed = bytes_;
-  changed[changed.size() / 2] ^= 1;
-  EXPECT_THAT(LoadXgbModel(changed).status().message(), HasSubstr("digest does not match"));
-  for (size_t size = 0; size < bytes_.size(); size += 1 + size / 7) {
-    EXPECT_FALSE(LoadXgbModel(std::string_view(bytes_).substr(0, size)).ok()) << size;
-  }
-}
-
 TEST(RandomModel, DependsOnRowAndSeedOnly) {
   Random random(9);
   const std::vector<FeatureRow> rows = RowsOf(MakeBatch(3, 1, random));

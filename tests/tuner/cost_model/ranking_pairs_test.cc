@@ -45,6 +45,17 @@ TEST(DrawPairs, SayWhatCompareSays) {
   }
 }
 
+TEST(DrawPairs, ThatAreSlowCountAsWell) {
+  const std::vector<SampleLabel> labels{{0, Outcome::kTimed, 1}, {0, Outcome::kTimed, 8}, {0, Outcome::kTimed, 64}};
+  float fast = 0, slow = 0;
+  for (const RankedPair& pair : DrawPairs(labels, 64, Random(1))) {
+    if (pair.faster == 0 && pair.slower == 1) fast = pair.weight;
+    if (pair.faster == 1 && pair.slower == 2) slow = pair.weight;
+  }
+  EXPECT_GT(slow, 0.5F * fast);
+  EXPECT_LT(slow, fast);
+}
+
 TEST(DrawPairs, ATaskWithoutATimeGivesNone) {
   const std::vector<SampleLabel> labels(5);
   EXPECT_TRUE(DrawPairs(labels, 8, Random(1)).empty());
@@ -77,8 +88,8 @@ TEST(FitEstimateWeight, TrustsWhatPredictsAndDropsWhatMisleads) {
   std::vector<double> good, bad;
   std::vector<RankedPair> pairs;
   for (uint32_t i = 0; i < 100; ++i) {
-    good.push_back(i * 0.2);
-    bad.push_back(i * -0.2);
+    good.push_back(i * -0.2);
+    bad.push_back(i * 0.2);
     if (i > 0) pairs.push_back({i - 1, i, 1.0F});
   }
   EXPECT_GT(FitEstimateWeight(pairs, good), 2);
@@ -96,6 +107,22 @@ TEST(JudgeRanking, CountsPairsAndRegret) {
   EXPECT_EQ(quality.pairs_right, 5);
   EXPECT_DOUBLE_EQ(quality.regret_at_1, 0.5);
   EXPECT_DOUBLE_EQ(quality.regret_at_8, 0);
+}
+
+TEST(JudgePairs, CountsWhatIsApartByMoreThanItsIntervals) {
+  const std::vector<MeasuredTime> times{
+      {100, 99, 101}, {104, 103, 105}, {120, 102, 125}, {200, 190, 210}, {205, 160, 250}};
+  // Too near: 100 and 104, 200 and 205. Meeting intervals: 104 and 120.
+  const PairCount count = JudgePairs(times, std::vector<double>{5, 4, 6, 2, 1}, 0.05);
+  EXPECT_EQ(count.pairs, 7);
+  EXPECT_EQ(count.right, 6);  // 120 is placed before 100.
+  EXPECT_DOUBLE_EQ(count.accuracy(), 6.0 / 7);
+}
+
+TEST(JudgePairs, EqualScoresAreWrong) {
+  const std::vector<MeasuredTime> times{{100, 100, 100}, {200, 200, 200}};
+  EXPECT_EQ(JudgePairs(times, std::vector<double>{0, 0}, 0.05).right, 0);
+  EXPECT_EQ(JudgePairs({}, {}, 0.05).accuracy(), 0);
 }
 
 }  // namespace
