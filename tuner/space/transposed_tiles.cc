@@ -6,6 +6,7 @@
 #include "compiler/schedule/analysis.h"
 #include "compiler/schedule/for_kind.h"
 #include "compiler/schedule/fuse.h"
+#include "compiler/schedule/get_block.h"
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/sampling.h"
 #include "compiler/transform/transpose_tiles.h"
