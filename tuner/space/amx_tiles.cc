@@ -30,7 +30,8 @@ namespace lathe {
 namespace {
 
 constexpr int64_t kLeastRows = 4;
-constexpr int kMostTilesOfAxis = 2;  // Of an axis: two by two tiles of sums take each factor's two from memory once.
+// Of an axis: two by two tiles of sums take each factor's two from memory once, and one is added to while three are.
+constexpr int kTilesOfAxis = 2;
 constexpr int kMostUnrolledSteps = 4;
 
 enum AmxLevel : size_t { kAmxOuter, kAmxMiddle, kAmxSteps, kAmxInnerSteps, kAmxTiles };  // Of "SSRRS".
@@ -154,7 +155,7 @@ Status TileByAmx(Schedule& schedule, const std::string& name, const AmxTiling& t
   const TileShape shape{.levels = "SSRRS",
                         .lanes = LaneChoice{tiling.dot.lane_iter, kAmxColumns},
                         .parts = LaneChoice{tiling.dot.reduce_iter, tiling.depth},
-                        .most_spatial = kMostTilesOfAxis,
+                        .most_spatial = kTilesOfAxis,
                         .most_reduce = kMostUnrolledSteps,
                         .rows = LaneChoice{tiling.row_iter, tiling.rows}};
   ASSIGN_OR_RETURN(const TiledNest nest, TileByLevels(schedule, block, shape));

@@ -81,6 +81,25 @@ StatusOr<std::vector<LoopRV>> SplitRows(Schedule& schedule, LoopRV loop, int lev
   return is_ragged ? SplitRaggedly(schedule, loop, levels, most) : SplitPerfectly(schedule, loop, levels, most);
 }
 
+// The innermost of the levels by `size`, or by 1 where that does not divide the loop.
+StatusOr<std::vector<LoopRV>> SplitEvenly(Schedule& schedule, LoopRV loop, int levels, int64_t size) {
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop));
+  const int64_t* extent = AsIntConst(schedule.LoopOf(row).extent);
+  const bool divides = extent != nullptr && *extent % size == 0;
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> tiles, SplitInner(schedule, loop, ExprRV(divides ? size : int64_t{1})));
+  ASSIGN_OR_RETURN(std::vector<LoopRV> all, SplitPerfectly(schedule, tiles[0], levels - 1, -1));
+  all.push_back(tiles[1]);
+  return all;
+}
+
+// A data-parallel loop, of lanes (vectors of them) or not; `is_in_tile`: of an axis of the tile of rows by lanes.
+StatusOr<std::vector<LoopRV>> SplitSpatial(Schedule& schedule, LoopRV loop, int levels, const TileShape& shape,
+                                           bool is_of_lanes, bool is_in_tile) {
+  if (shape.rows) return SplitEvenly(schedule, loop, levels, is_in_tile ? shape.most_spatial : 1);
+  return is_of_lanes ? SplitPerfectly(schedule, loop, levels, shape.most_spatial)
+                     : SplitRows(schedule, loop, levels, shape.most_spatial);
+}
+
 }  // namespace
 
 StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileShape& shape) {
@@ -109,13 +128,11 @@ StatusOr<TiledNest> TileByLevels(Schedule& schedule, BlockRV block, const TileSh
       loop = tiles_of_rows[0];
       nest.rows = tiles_of_rows[1];
     }
-    const bool is_of_rows = kind == 'S' && !(shape.lanes && shape.lanes->iter == i);
-    const bool is_in_tile = !is_of_rows || !shape.rows || shape.rows->iter == i;
-    const int most_spatial = is_in_tile ? shape.most_spatial : 1;
+    const bool is_of_lanes = shape.lanes && shape.lanes->iter == i;
+    const bool is_in_tile = is_of_lanes || (shape.rows && shape.rows->iter == i);
     ASSIGN_OR_RETURN(const std::vector<LoopRV> tiles,
-                     is_of_rows
-                         ? SplitRows(schedule, loop, parts, most_spatial)
-                         : SplitPerfectly(schedule, loop, parts, kind == 'R' ? shape.most_reduce : most_spatial));
+                     kind == 'R' ? SplitPerfectly(schedule, loop, parts, shape.most_reduce)
+                                 : SplitSpatial(schedule, loop, parts, shape, is_of_lanes, is_in_tile));
     for (size_t level = 0, part = 0; level < shape.levels.size(); ++level)
       if (shape.levels[level] == kind) nest.levels[level].push_back(tiles[part++]);
   }

@@ -23,7 +23,9 @@ struct TileShape {
   std::optional<LaneChoice> parts;     // Of a reduction; inside of the lanes.
   int most_spatial = 16;               // Innermost factor of a data-parallel axis, in vectors where it has lanes.
   int most_reduce = 16;
-  std::optional<LaneChoice> rows;  // Around the lanes, that of a tile of rows by lanes; other axes are in no tile.
+  // Around the lanes: those of a tile of rows by lanes. Of these two axes `most_spatial` tiles stand innermost, where
+  // that divides them, of others none.
+  std::optional<LaneChoice> rows;
 };
 
 struct TiledNest {

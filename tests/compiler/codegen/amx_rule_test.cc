@@ -45,5 +45,24 @@ const std::string kLargeProduct = NarrowProduct("uint8", "int8", "int32", false,
 INSTANTIATE_TEST_SUITE_P(Programs, AmxRuleTest,
                          testing::Values(kLargeProduct.c_str(), kLargeBf16.c_str(), kNarrowConv));
 
+// So that a product need not wait for the one before it, and each factor is loaded half as often.
+TEST(AmxRule, HasTwoByTwoTilesOfSumsInRegisters) {
+  TuneTask task{{}, *ParsePrimFunc(kLargeProduct, "workload.py"), *Target::Parse(kWithTiles), {}, 0};
+  task.sketches = *MakePostOrderApply()->Generate(task.func, task.target);
+  const auto sketch = std::find_if(task.sketches.begin(), task.sketches.end(), [](const Sketch& each) {
+    return each.trace.ToPython().find("amx_tdp") != std::string::npos;
+  });
+  ASSERT_NE(sketch, task.sketches.end());
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, sketch->trace, seed);
+    ASSERT_TRUE(candidate.ok()) << candidate.status().ToString();
+    const PrimFunc lowered = *Lower(candidate->func);
+    const StatusOr<std::string> code = PrintCode({&lowered, 1}, task.target, CodeText::kAssembly);
+    ASSERT_TRUE(code.ok()) << code.status().ToString();
+    for (const char* sums : {"%tmm0", "%tmm1", "%tmm2", "%tmm3"})
+      EXPECT_THAT(*code, testing::ContainsRegex(fmt::format("tdpbusd.*{}", sums))) << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace lathe
