@@ -19,7 +19,8 @@ import report
 import sides
 import workloads
 
-ROOT = Path(__file__).resolve().parents[3]
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
 
 
 def options():
@@ -57,6 +58,11 @@ def machine_of(given, roofs):
     }
 
 
+def expert_of(name, lanes):
+    """Where schedules of the workload stand for vectors of so many float32, if there are any."""
+    return HERE / "experts" / {16: "avx512", 8: "avx2"}.get(lanes, "none") / f"{name}.py"
+
+
 class Comparison:
     def __init__(self, given):
         self.given = given
@@ -89,11 +95,13 @@ class Comparison:
             each["gb_per_s"] *= len(self.cpus) if each["level"] in ("L1", "L2") else 1
         return roofs
 
-    def artifacts(self, row, model, folder):
+    def artifacts(self, row, model, folder, expert):
         """Of Lathe, by name; what went wrong is noted in the row."""
         found = {}
         try:
             found["Lathe untuned"] = self.lathe.untuned(model, folder)
+            if expert.exists():
+                found[report.EXPERT] = self.lathe.by_expert(model, folder, expert)
             if self.given.trials:
                 found["Lathe tuned"], tuned, row["tuning_s"] = self.lathe.tuned(model, folder)
                 row["trials"] = tuned["trials_measured"]
@@ -141,7 +149,7 @@ class Comparison:
             file = folder / "output.bin"
             if "ok" in side.ask(do="output", file=str(file)):
                 outputs[name] = numpy.fromfile(file, "float32")
-                if name.startswith("Lathe") and len(ours.output) > len(workload.output):
+                if name in report.OURS and len(ours.output) > len(workload.output):
                     outputs[name] = workloads.from_blocks(outputs[name].reshape(ours.output)).ravel()
         size = max(map(len, outputs.values()), default=0)
         alike = [value for value in outputs.values() if len(value) == size]
@@ -161,7 +169,8 @@ class Comparison:
         if workload.kind in workloads.IN_BLOCKS:  # We get images as between the layers of a network.
             ours, our_folder = workloads.IN_BLOCKS[workload.kind](workload, roofs["lanes"]), folder / "in_blocks"
             ours.write(our_folder)
-        ready = self.open_sides(workload, folder, self.artifacts(row, our_folder / "model.onnx", our_folder), row)
+        artifacts = self.artifacts(row, our_folder / "model.onnx", our_folder, expert_of(workload.name, roofs["lanes"]))
+        ready = self.open_sides(workload, folder, artifacts, row)
         self.check(workload, ours, ready, folder, row)
         for name, samples in measure.interleaved(ready, self.given.blocks, self.given.cold).items():
             if samples:
@@ -176,6 +185,8 @@ def line_of(row):
         return f"{row['name']}: {row.get('why', 'no time')}"
     share = 100 * row["limit_ns"] / tuned["median_ns"]
     ratio = f", {best[1] / tuned['median_ns']:.2f} x {best[0]}" if best else ""
+    expert = report.speed_of(row, report.TUNED, report.EXPERT)
+    ratio += f", {expert:.2f} x the expert" if expert else ""
     winograd = row["sides"].get("Lathe by Winograd", {}).get("median_ns")
     if winograd and best:
         ratio += f", by Winograd {report.time_text(winograd)}, {best[1] / winograd:.2f} x"

@@ -1,4 +1,4 @@
-"""What Lathe makes of a workload: untuned, and tuned by so many trials."""
+"""What Lathe makes of a workload: untuned, tuned by so many trials, and by the schedule of an expert."""
 
 import json
 import subprocess
@@ -29,6 +29,10 @@ class Lathe:
         text = self._call("tune", model, "--trials-per-task", self.trials, "--json", *words)
         report = json.loads(text)
         return self._compile(model, folder / f"{name}.so", self.database, flags), report, time.monotonic() - begin
+
+    def by_expert(self, model, folder, schedules):
+        """With the schedules of a file of experts/."""
+        return self._compile(model, folder / "expert.so", folder / "no.db", ["--schedules", schedules])
 
     def _compile(self, model, output, database, flags=()):
         if not database.exists():

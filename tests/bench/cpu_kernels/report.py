@@ -3,7 +3,8 @@
 import json
 import math
 
-OURS = ("Lathe tuned", "Lathe untuned", "Lathe by Winograd", "expert")
+TUNED, EXPERT = "Lathe tuned", "expert"
+OURS = (TUNED, "Lathe untuned", "Lathe by Winograd", EXPERT)
 
 
 def geometric_mean(values):
@@ -21,6 +22,12 @@ def best_peer(row):
     return min(found.items(), key=lambda item: item[1]) if found else None
 
 
+def speed_of(row, name, other):
+    """How many times faster `name` is than `other`; None where one of them has no time."""
+    times = [row["sides"].get(each, {}).get("median_ns") for each in (name, other)]
+    return times[1] / times[0] if all(times) else None
+
+
 def time_text(ns):
     for unit, scale in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
         if ns >= scale:
@@ -36,13 +43,16 @@ def _cell(row, name):
 
 
 def _table(rows, names):
-    yield "| | " + " | ".join(names) + " | limit | tuned against the best |"
-    yield "|---|" + "---|" * (len(names) + 2)
+    by_expert = any(EXPERT in row["sides"] for row in rows)
+    yield "| | " + " | ".join(names) + " | limit | tuned against the best |" + (" against the expert |" if by_expert else "")
+    yield "|---|" + "---|" * (len(names) + 2 + by_expert)
     for row in rows:
         cells = [_cell(row, name) for name in names]
         best, tuned = best_peer(row), row["sides"].get("Lathe tuned", {}).get("median_ns")
         ratio = f"{best[1] / tuned:.2f} x {best[0]}" if best and tuned else row.get("why", "-")
-        yield f"| {row['name']} | " + " | ".join(cells) + f" | {time_text(row['limit_ns'])} {row['roof']} | {ratio} |"
+        expert = speed_of(row, TUNED, EXPERT)
+        last = f" {expert:.2f} x |" if expert else " - |" if by_expert else ""
+        yield f"| {row['name']} | " + " | ".join(cells) + f" | {time_text(row['limit_ns'])} {row['roof']} | {ratio} |{last}"
 
 
 def _group_lines(group, rows, names):
@@ -50,6 +60,9 @@ def _group_lines(group, rows, names):
     shares = [row["limit_ns"] / row["sides"]["Lathe tuned"]["median_ns"] for row in rows if "median_ns" in row["sides"].get("Lathe tuned", {})]
     yield f"\n## {group}\n"
     yield f"Geometric mean of {len(ratios)}: {geometric_mean(ratios):.2f} x the best peer of each, {100 * geometric_mean(shares):.0f} % of the limit.\n"
+    experts = [ratio for ratio in (speed_of(row, TUNED, EXPERT) for row in rows) if ratio]
+    if experts:
+        yield f"Of the {len(experts)} with an expert's schedule: {geometric_mean(experts):.2f} x its speed.\n"
     yield from _table(rows, [name for name in names if any(name in row["sides"] for row in rows)])
 
 
