@@ -7,7 +7,7 @@
 
 #include "compiler/codegen/llvm/compile_module.h"
 #include "rpc/device_message.h"
-#include "tuner/cost_model/cost_model.h"
+#include "tuner/cost_model/base_model.h"
 #include "tuner/job/coordinator_impl.h"
 #include "tuner/search/evolutionary_search.h"
 
@@ -22,9 +22,10 @@ std::optional<TimePoint> Earlier(std::optional<TimePoint> a, std::optional<TimeP
   return std::min(*a, *b);
 }
 
-// One model for all tasks of a job: what is learned from one helps to rank another.
+// One model for all tasks of a job: what is learned from one helps to rank another. It begins with what other workloads
+// taught.
 StrategyFactory MakeEvolutionUnderXgb() {
-  const std::shared_ptr<CostModel> model = MakeXgbModel();
+  const std::shared_ptr<CostModel> model = MakeXgbModel({}, BuiltInBaseModel());
   return [model](const TuneTask& task, uint64_t seed, ModelReportSink on_update) {
     return MakeEvolutionarySearch(task, *model, seed, {.on_update = std::move(on_update)});
   };
