@@ -103,31 +103,35 @@ TEST(ThreadPool, GivesEachThreadTheSameShareEachTime) {
   }
 }
 
-// The worker begins and then does not come on: the caller takes over all that it has not begun.
-TEST(ThreadPool, TakesOverFromASlowThreadWhenDynamic) {
+// One of two threads begins and then does not come on: the other one takes over all that it has not begun.
+class SlowThreadTest : public testing::TestWithParam<int> {};
+TEST_P(SlowThreadTest, LosesWhatItHasNotBegunWhenDynamic) {
   constexpr int64_t kExtent = 80;
   struct Job {
     const ThreadPool& pool;
-    std::atomic<bool> has_worker_begun{false};
-    std::atomic<int64_t> by_worker{0}, by_caller{0};
+    const int slow;
+    std::atomic<bool> has_slow_begun{false};
+    std::atomic<int64_t> by_slow{0}, by_other{0};
   };
   const std::unique_ptr<ThreadPool> pool = *ThreadPool::Create(2, {}, Sharing::kDynamic);
   const auto body = [](const LatheContext*, void* closure, int64_t begin, int64_t end) -> int32_t {
     Job& job = *static_cast<Job*>(closure);
-    if (job.pool.IndexOfThisThread() == 0) {
-      while (!job.has_worker_begun) std::this_thread::yield();
-      job.by_caller += end - begin;
+    if (job.pool.IndexOfThisThread() != job.slow) {
+      while (!job.has_slow_begun) std::this_thread::yield();
+      job.by_other += end - begin;
       return 0;
     }
-    job.by_worker += end - begin;
-    for (job.has_worker_begun = true; job.by_caller + job.by_worker < kExtent;) std::this_thread::yield();
+    job.by_slow += end - begin;
+    for (job.has_slow_begun = true; job.by_other + job.by_slow < kExtent;) std::this_thread::yield();
     return 0;
   };
-  Job job{.pool = *pool};
+  Job job{.pool = *pool, .slow = GetParam()};
   EXPECT_EQ(pool->Run(nullptr, body, &job, kExtent), 0);
-  EXPECT_EQ(job.by_worker, kExtent / 8);
-  EXPECT_EQ(job.by_caller, kExtent - kExtent / 8);
+  EXPECT_EQ(job.by_slow, kExtent / 8);
+  EXPECT_EQ(job.by_other, kExtent - kExtent / 8);
 }
+INSTANTIATE_TEST_SUITE_P(Threads, SlowThreadTest, testing::Values(0, 1),
+                         [](const auto& info) { return info.param == 0 ? "Caller" : "Worker"; });
 
 // Holds worker 1 of a pool, and the thread that calls, until `Release`.
 class HeldCall {
