@@ -61,9 +61,7 @@ Status Show(const ModelOptions& options) {
                                            : Describe(built_in->trained_from()));
     return OkStatus();
   }
-  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(options.model));
-  const StatusOr<BaseModel> model = BaseModel::FromText(text);
-  if (!model.ok()) return model.status().WithContext(options.model);
+  ASSIGN_OR_RETURN(const std::shared_ptr<const BaseModel> model, ReadBaseModel(options.model));
   fmt::print("{}\n", Describe(model->trained_from()));
   return OkStatus();
 }

@@ -27,6 +27,7 @@
 #include "rpc/device/device_program.h"
 #include "runtime/peak.h"
 #include "support/status_macros.h"
+#include "tuner/cost_model/base_model.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/space/spaces.h"
 
@@ -39,7 +40,7 @@ constexpr Duration kServerPatience = std::chrono::seconds(60);
 struct TuneOptions {
   TuneFile file;
   Place place;
-  std::string target = "auto", device = "local", time, cpus, space{kDefaultSpace};
+  std::string target = "auto", device = "local", time, cpus, base_model, space{kDefaultSpace};
   int64_t trials = 0, trials_per_task = 0;
   int slots = 0;
   bool is_fresh = false, is_json = false, lists_tasks = false, explains = false;
@@ -262,11 +263,16 @@ StatusOr<int> Run(const TuneOptions& options) {
     return Report(options, std::move(job), workloads, target, database, cpus, begin);
   }
   RETURN_IF_ERROR(CreateFolderOf(database));
+  std::shared_ptr<const BaseModel> base_model;
+  if (!options.base_model.empty()) {
+    ASSIGN_OR_RETURN(base_model, ReadBaseModel(options.base_model));
+  }
   const bool is_verbose = getenv("LATHE_VERBOSE") != nullptr;
   const EmbeddedOptions embedded{.database_path = database,
                                  .device_key = options.device,
                                  .cpus = cpus,
                                  .slots = options.slots,
+                                 .base_model = base_model,
                                  .log = [is_verbose](std::string text) {
                                    if (is_verbose) std::fprintf(stderr, "%s\n", text.c_str());
                                  }};
@@ -300,6 +306,9 @@ void AddTune(CLI::App& app, int& exit_code) {
                    "Where to search: rules, sketches, templates, or a list of them with commas")
       ->capture_default_str();
   AddPlaceFlags(*verb, options->place);
+  verb->add_option("--base-model", options->base_model,
+                   "What searches here begin with: a file of `lathe model train` (default: a part of this program)")
+      ->excludes("--server");
   verb->add_flag("--fresh", options->is_fresh, "Measure anew, whatever the database knows");
   verb->add_flag("--list-tasks", options->lists_tasks, "Print the tasks and end");
   verb->add_flag("--explain", options->explains, "Then say why the best are the best, as `lathe explain JOB` does");

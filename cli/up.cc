@@ -15,6 +15,7 @@
 #include "cli/verbs.h"
 #include "rpc/device/device_program.h"
 #include "support/status_macros.h"
+#include "tuner/cost_model/base_model.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/job/embedded.h"
 #include "tuner/measure/child_program.h"
@@ -25,7 +26,7 @@ namespace lathe {
 namespace {
 
 struct UpOptions {
-  std::string database, listen = "127.0.0.1:7431", device_listen = "127.0.0.1:7432";
+  std::string database, base_model, listen = "127.0.0.1:7431", device_listen = "127.0.0.1:7432";
   bool has_local_device = false, as_json = false;
   std::string device_key = "local", cpus;
   int slots = 0;
@@ -36,6 +37,9 @@ class Farm {
  public:
   static StatusOr<std::unique_ptr<Farm>> Start(const UpOptions& options, const std::string& database) {
     auto farm = std::make_unique<Farm>();
+    if (!options.base_model.empty()) {
+      ASSIGN_OR_RETURN(farm->base_model_, ReadBaseModel(options.base_model));
+    }
     RETURN_IF_ERROR(options.has_local_device ? farm->StartEmbedded(options, database) : farm->StartAlone(database));
     return farm;
   }
@@ -61,6 +65,7 @@ class Farm {
                                                      .device_key = options.device_key,
                                                      .cpus = cpus,
                                                      .slots = options.slots,
+                                                     .base_model = base_model_,
                                                      .log = LogLine}));
     return OkStatus();
   }
@@ -71,6 +76,7 @@ class Farm {
         MakeProcessBuilders({.program = ProgramBeside("lathe-builder"), .scratch_directory = files + "/build"});
     CoordinatorOptions coordinator{
         .directory = files,
+        .base_model = base_model_,
         .reference_options = {.program = ProgramBeside("lathe-evaluate"), .builders = builders},
         .resumes_jobs = false,
         .log = LogLine};
@@ -78,7 +84,8 @@ class Farm {
     return OkStatus();
   }
 
-  QuietGate gate_;  // Never closed here: the devices are elsewhere.
+  std::shared_ptr<const BaseModel> base_model_;  // Null: the program's own.
+  QuietGate gate_;                               // Never closed here: the devices are elsewhere.
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<EmbeddedFarm> embedded_;
 };
@@ -125,6 +132,8 @@ void AddUp(CLI::App& app, int& exit_code) {
   CLI::App* verb = app.add_subcommand("up", "Serve a database: coordinator, tracker and device gateway in one process");
   verb->add_option("--db", options->database,
                    "the database file; default: $LATHE_DB, else lathe/lathe.db in the user's data folder");
+  verb->add_option("--base-model", options->base_model,
+                   "what searches begin with: a file of `lathe model train`; default: a part of this program");
   verb->add_option("--listen", options->listen,
                    "for clients and workers: HOST:PORT (loopback; port 0: any free one) or unix:PATH")
       ->capture_default_str();

@@ -5,6 +5,7 @@
 
 #include "compiler/target/target.h"
 #include "tests/cli/cli_testing.h"
+#include "tests/tuner/space/workloads.h"
 #include "tuner/database/records_json.h"
 #include "tuner/service/server.h"
 #include "tuner/service/store_core.h"
@@ -53,6 +54,24 @@ TEST_F(WriteVerbsTest, SayThatNobodyAnswers) {
   const VerbRun open = RunVerb({"jobs", "--server", "example.org:80"});
   EXPECT_EQ(open.code, 2);
   EXPECT_THAT(open.err, HasSubstr("is not a loopback address"));
+}
+
+TEST_F(WriteVerbsTest, ABaseModelThatCannotBeReadStopsTheVerb) {
+  const std::string function = folder / "matmul.py", missing = folder / "none.txt", other = folder / "other.txt";
+  std::ofstream(function) << kMatmulRelu;
+  std::ofstream(other) << R"({"lathe_model":2,"features":1})";
+  for (const std::vector<std::string>& verb : {std::vector<std::string>{"tune", function}, {"up"}}) {
+    std::vector<std::string> arguments = verb;
+    arguments.insert(arguments.end(), {"--base-model", missing});
+    const VerbRun none = Verb(arguments);
+    EXPECT_EQ(none.code, 3);
+    EXPECT_THAT(none.err, HasSubstr("read " + missing + ": No such file"));
+    arguments.back() = other;
+    const VerbRun refused = Verb(arguments);
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("for features 1, this build reads"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path)) << "nothing was begun";
 }
 
 TEST_F(WriteVerbsTest, DbExportsAndImportsOnce) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/cost_model/pair_boosting.h"
 
@@ -207,6 +208,13 @@ StatusOr<std::vector<double>> BaseModel::Score(std::span<const FeatureRow> rows)
     scores.push_back(is_known ? draft_weight_ * draft + SumOfTrees(trees_, row) : draft);
   }
   return scores;
+}
+
+StatusOr<std::shared_ptr<const BaseModel>> ReadBaseModel(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
+  StatusOr<BaseModel> model = BaseModel::FromText(text);
+  if (!model.ok()) return model.status().WithContext(path);
+  return std::make_shared<const BaseModel>(*std::move(model));
 }
 
 std::shared_ptr<const BaseModel> BuiltInBaseModel() {

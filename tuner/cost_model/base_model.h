@@ -58,6 +58,8 @@ class BaseModel {
   std::vector<RegressionTree> trees_;
 };
 
+// Of a file that `lathe model train` wrote; errors name it.
+StatusOr<std::shared_ptr<const BaseModel>> ReadBaseModel(const std::string& path);
 // The one that is part of this program; null if its features are not those of this build.
 std::shared_ptr<const BaseModel> BuiltInBaseModel();
 

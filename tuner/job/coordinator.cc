@@ -24,15 +24,16 @@ std::optional<TimePoint> Earlier(std::optional<TimePoint> a, std::optional<TimeP
 
 // One model for all tasks of a job: what is learned from one helps to rank another. It begins with what other workloads
 // taught.
-StrategyFactory MakeEvolutionUnderXgb() {
-  const std::shared_ptr<CostModel> model = MakeXgbModel({}, BuiltInBaseModel());
+StrategyFactory MakeEvolutionUnderXgb(std::shared_ptr<const BaseModel> base) {
+  const std::shared_ptr<CostModel> model = MakeXgbModel({}, std::move(base));
   return [model](const TuneTask& task, uint64_t seed, ModelReportSink on_update) {
     return MakeEvolutionarySearch(task, *model, seed, {.on_update = std::move(on_update)});
   };
 }
 
 CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) {
-  if (!options.searches) options.searches = MakeEvolutionUnderXgb;
+  if (!options.base_model) options.base_model = BuiltInBaseModel();
+  if (!options.searches) options.searches = [base = options.base_model] { return MakeEvolutionUnderXgb(base); };
   if (!options.schedulers) options.schedulers = [] { return MakeGradientScheduler(); };
   options.reference_options.directory = options.directory + "/references";
   if (!options.references) {

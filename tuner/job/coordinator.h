@@ -24,10 +24,13 @@
 
 namespace lathe {
 
+class BaseModel;
+
 struct CoordinatorOptions {
   std::string directory;  // For blobs and references; created if needed.
   int64_t blob_limit_bytes = int64_t{2} << 30;
   SearchFactory searches;                                      // Empty: evolution under a cost model of XGBoost.
+  std::shared_ptr<const BaseModel> base_model;                 // What that one begins with; null: BuiltInBaseModel.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;  // Empty: gradient.
   ReferenceFactory references;  // Empty: ReferenceMaker with `reference_options`, whose directory is filled in.
   ReferenceOptions reference_options;

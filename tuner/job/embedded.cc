@@ -60,6 +60,7 @@ class EmbeddedFarm::Impl {
     const BuilderFactory builders = MakeProcessBuilders({.program = builder, .scratch_directory = files + "/build"});
     CoordinatorOptions coordinator{.directory = files,
                                    .searches = options_.searches,
+                                   .base_model = options_.base_model,
                                    .schedulers = options_.schedulers,
                                    .reference_options = {.program = evaluate, .builders = builders},
                                    .resumes_jobs = false,

@@ -22,6 +22,7 @@ struct EmbeddedOptions {
   std::string
       program_directory;   // Of lathe-builder, lathe-runner and lathe-evaluate; empty: beside the running program.
   SearchFactory searches;  // Empty: as CoordinatorOptions.
+  std::shared_ptr<const BaseModel> base_model;  // As CoordinatorOptions.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;
   std::function<void(std::string)> log = [](std::string) {};
 };

@@ -227,14 +227,6 @@ const std::vector<Variant> kVariants = {
     {.name = "no others", .without = {"others", "function"}},
 };
 
-// The program's own, unless another is named.
-StatusOr<std::shared_ptr<const BaseModel>> ReadBase(const std::string& path) {
-  if (path.empty()) return BuiltInBaseModel();
-  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
-  ASSIGN_OR_RETURN(BaseModel model, BaseModel::FromText(text));
-  return std::make_shared<const BaseModel>(std::move(model));
-}
-
 void Print(const char* name, const std::vector<std::string>& cells) {
   fmt::print("{:<22}", name);
   for (const std::string& cell : cells) fmt::print(" {:>12}", cell);
@@ -245,7 +237,10 @@ Status JudgeAll(const Options& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(options.database));
   ASSIGN_OR_RETURN(const std::vector<Line> lines, ReadLines(options.unseen));
   ASSIGN_OR_RETURN(const std::vector<TuningKey> keys, ListKeys(*store));
-  ASSIGN_OR_RETURN(const std::shared_ptr<const BaseModel> base, ReadBase(options.base));
+  std::shared_ptr<const BaseModel> base = BuiltInBaseModel();
+  if (!options.base.empty()) {
+    ASSIGN_OR_RETURN(base, ReadBaseModel(options.base));
+  }
   std::vector<JudgedTask> tasks;
   std::vector<std::string> names, trials, unseen;
   for (const TuningKey& key : keys) {
