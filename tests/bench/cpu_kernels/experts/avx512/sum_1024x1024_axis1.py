@@ -1,16 +1,17 @@
-# Sums of rows: four vectors of sums in registers, added to each other, then by halves. The row is read once; nothing else takes time.
-# All of the space: 2 vectors 0.98 x, 8 vectors 1.00 x.
+# Sums of rows: two vectors of sums, added to each other, then by halves. All 64 vectors of a row are written out, so that the next row's loads are
+# under way while this one's lanes are summed.
+# Found by search. Four vectors of sums in a loop: 0.83 x.
 
 
 def sum(sch):
     T_sum = sch.get_block("T_sum", func_name="sum")
     _, k0 = sch.get_loops(T_sum)
-    _, k0_1, k0_2 = sch.split(k0, [None, 4, 16])
+    _, k0_1, k0_2 = sch.split(k0, [None, 2, 16])
     task = sch.fuse(k0_1, k0_2)
     partial = sch.rfactor(task, factor_axis=1)
     sch.set_scope(partial, 0, "register")
     _, T_sum_ax1 = sch.get_loops(T_sum)
-    _, T_sum_ax1_1 = sch.split(T_sum_ax1, [4, 16])
+    _, T_sum_ax1_1 = sch.split(T_sum_ax1, [2, 16])
     partial_2 = sch.rfactor(T_sum_ax1_1, factor_axis=1)
     sch.set_scope(partial_2, 0, "local")
     _, T_sum_ax1_2 = sch.get_loops(T_sum)
@@ -52,7 +53,7 @@ def sum(sch):
     _ = sch.decompose_reduction(partial_2, partial_2_ax2)
     sch.compute_at(partial, T_sum_ax0_5)
     _, partial_ax1, partial_ax2 = sch.get_loops(partial)
-    partial_ax1_0, partial_ax1_1 = sch.split(partial_ax1, [4, 16])
+    partial_ax1_0, partial_ax1_1 = sch.split(partial_ax1, [2, 16])
     sch.reorder(partial_ax2, partial_ax1_0, partial_ax1_1)
     sch.vectorize(partial_ax1_1)
     sch.unroll(partial_ax1_0)
@@ -62,3 +63,4 @@ def sum(sch):
     T_sum_ax0_7, _ = sch.get_loops(T_sum)
     fused = sch.fuse(T_sum_ax0_7)
     sch.parallel(fused)
+    sch.annotate(block_or_loop=fused, ann_key="pragma_auto_unroll_max_step", ann_val=64)
