@@ -10,8 +10,7 @@
 namespace lathe {
 
 // Answers for the kernels of `module` that have a function of their name in the file `path`, and asks `otherwise` for
-// all others. InvalidArgument if the file has a function that is named
-// like none of them.
+// all others. InvalidArgument if the file has a function that is named like none of them.
 StatusOr<ScheduleLookup> LookupGiven(const relax::IRModule& module, const std::string& path, ScheduleLookup otherwise);
 
 }  // namespace lathe

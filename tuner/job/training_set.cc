@@ -14,18 +14,6 @@ namespace {
 constexpr int kWorkloadsAtOnce = 256;
 constexpr int kAllRecords = std::numeric_limits<int>::max();
 
-CostSample::Outcome OutcomeOf(MeasuredCandidate::Outcome outcome) {
-  switch (outcome) {
-    case MeasuredCandidate::Outcome::kTimed:
-      return CostSample::Outcome::kTimed;
-    case MeasuredCandidate::Outcome::kCensored:
-      return CostSample::Outcome::kCensored;
-    case MeasuredCandidate::Outcome::kFailed:
-      return CostSample::Outcome::kFailed;
-  }
-  return CostSample::Outcome::kFailed;
-}
-
 // Adds what the record says, unless its trace does not replay.
 void AddSample(MemberFactory& factory, const TuningRecord& record, uint64_t number, TaskSamples& to) {
   const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(record.trace_json);
@@ -33,7 +21,7 @@ void AddSample(MemberFactory& factory, const TuningRecord& record, uint64_t numb
   if (!member) return;
   const MeasuredCandidate measured = ToMeasured(record);
   to.traces.push_back(record.trace_digest);
-  to.samples.push_back({std::move(member->features), number, OutcomeOf(measured.outcome), measured.median_ns});
+  to.samples.push_back({std::move(member->features), number, OutcomeOf(measured), measured.median_ns});
 }
 
 }  // namespace

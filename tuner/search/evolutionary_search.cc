@@ -126,13 +126,6 @@ class EvolutionarySearch : public SearchStrategy {
     return candidate;
   }
 
-  static CostSample::Outcome OutcomeOf(const MeasuredCandidate& measured) {
-    const bool has_time = std::isfinite(measured.median_ns) && measured.median_ns > 0;
-    if (measured.outcome == MeasuredCandidate::Outcome::kFailed || !has_time) return CostSample::Outcome::kFailed;
-    return measured.outcome == MeasuredCandidate::Outcome::kTimed ? CostSample::Outcome::kTimed
-                                                                  : CostSample::Outcome::kCensored;
-  }
-
   bool MayBreed(int sketch) const {
     return !task_.keeps_to_sketches || static_cast<size_t>(sketch) < task_.sketches.size();
   }

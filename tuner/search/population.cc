@@ -1,12 +1,20 @@
 #include "tuner/search/population.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/ir/structural.h"
 #include "tuner/search/decisions.h"
 #include "tuner/space/target_space.h"
 
 namespace lathe {
+
+CostSample::Outcome OutcomeOf(const MeasuredCandidate& measured) {
+  const bool has_time = std::isfinite(measured.median_ns) && measured.median_ns > 0;
+  if (measured.outcome == MeasuredCandidate::Outcome::kFailed || !has_time) return CostSample::Outcome::kFailed;
+  return measured.outcome == MeasuredCandidate::Outcome::kTimed ? CostSample::Outcome::kTimed
+                                                                : CostSample::Outcome::kCensored;
+}
 
 uint64_t MemberFactory::KeyOf(int sketch, const ScheduleTrace& trace) const {
   return Random::Mix(DecisionHash(trace) + static_cast<uint64_t>(sketch) * 0x9e3779b97f4a7c15u);

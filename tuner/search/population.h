@@ -12,6 +12,9 @@
 
 namespace lathe {
 
+// What a model learns from it: a time that is none is a failure.
+CostSample::Outcome OutcomeOf(const MeasuredCandidate& measured);
+
 // What ranking needs; the scheduled function is made anew for the few that are proposed.
 struct Member {
   int sketch = 0;       // Members of one sketch can be crossed. A trace of no known sketch has a number of its own.

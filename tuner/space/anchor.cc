@@ -42,6 +42,16 @@ bool IsAnchor(const Schedule& schedule, int row, const Target& target) {
   return IsReused(schedule, row) && HasLanes(schedule.BlockOf(row), target);
 }
 
+std::optional<int> SoleReduction(const Schedule& schedule) {
+  std::optional<int> found;
+  for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
+    if (!schedule.BlockOf(row).init) continue;
+    if (found || !IsPlainStage(schedule, row)) return std::nullopt;
+    found = row;
+  }
+  return found;
+}
+
 std::optional<int> FindAnchor(const Schedule& schedule, const Target& target) {
   std::optional<int> anchor;
   int64_t most = 0;

@@ -14,6 +14,9 @@ namespace lathe {
 // A reduction with data reuse that can have lanes: as it is, or by an instruction that what it reads is laid out for.
 bool IsAnchor(const Schedule& schedule, int row, const Target& target);
 
+// The one reduction of the function, a plain stage; nullopt: none, several, or no such.
+std::optional<int> SoleReduction(const Schedule& schedule);
+
 // The root block with the most iterations among those that tiling helps: anchors, and what is one by another layout of
 // what it reads.
 std::optional<int> FindAnchor(const Schedule& schedule, const Target& target);

@@ -15,23 +15,31 @@ constexpr int64_t kMaskedBits = 512;  // Of a vector with lanes left out, in one
 
 }  // namespace
 
-std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lane) {
-  IndexSpace space;
-  const std::vector<int> iters = space.AddIters(block);
-  const std::optional<AffineForm> place = space.FlatPlace(region);
-  if (!place) return std::nullopt;
-  return space.At(*place, iters[iter], lane) - space.At(*place, iters[iter], 0);
-}
+namespace {
+
+// Elements between what the block touches at value 0 of iter `iter` and at others, all other iters at 0, for one region
+// of it.
+class LaneOffsets {
+ public:
+  LaneOffsets(const BlockNode& block, const BufferRegion& region, size_t iter)
+      : loop_(space_.AddIters(block)[iter]), place_(space_.FlatPlace(region)) {}
+  bool is_known() const { return place_.has_value(); }  // Plain integer arithmetic, a constant shape.
+  int64_t Of(int64_t lane) const { return space_.At(*place_, loop_, lane) - space_.At(*place_, loop_, 0); }
+
+ private:
+  IndexSpace space_;
+  const int loop_;
+  const std::optional<AffineForm> place_;
+};
+
+}  // namespace
 
 Stride StrideOf(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lanes) {
-  IndexSpace space;
-  const int loop = space.AddIters(block)[iter];
-  const std::optional<AffineForm> place = space.FlatPlace(region);
-  const auto offset = [&](int64_t lane) { return space.At(*place, loop, lane) - space.At(*place, loop, 0); };
-  const int64_t step = place ? offset(1) : -1;
+  const LaneOffsets offsets(block, region, iter);
+  const int64_t step = offsets.is_known() ? offsets.Of(1) : -1;
   if (step < 0 || step > kMaxLoadStride) return Stride::kOther;
   for (int64_t lane = 2; lane < lanes; ++lane)
-    if (offset(lane) != lane * step) return Stride::kOther;
+    if (offsets.Of(lane) != lane * step) return Stride::kOther;
   return step == 0 ? Stride::kZero : step == 1 ? Stride::kOne : Stride::kShort;
 }
 
@@ -111,7 +119,7 @@ std::optional<std::vector<PackedRead>> ReadsToPack(const BlockNode& block, size_
     const bool has_far_rows = stride == Stride::kOne && BytesOf(read.buffer) >= many_bytes;
     if (stride == Stride::kOther || (has_far_rows && is_alone)) packed.push_back({i, *dim});
     if (stride == Stride::kShort && pays && *dim + 1 == read.region.size())
-      packed.push_back({i, *dim, *OffsetOfLane(block, read, iter, 1)});
+      packed.push_back({i, *dim, LaneOffsets(block, read, iter).Of(1)});
   }
   return packed;
 }

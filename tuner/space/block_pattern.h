@@ -10,10 +10,6 @@
 
 namespace lathe {
 
-// Elements between what the block touches at value 0 and at value `lane` of iter `iter`, all other iters at 0, for one
-// region of it; nullopt where that is no plain integer arithmetic or the shape is symbolic.
-std::optional<int64_t> OffsetOfLane(const BlockNode& block, const BufferRegion& region, size_t iter, int64_t lane);
-
 // How a region moves with an iter over its first `lanes` values: not at all, by one element each, by some (at most
 // kMaxLoadStride), or otherwise.
 enum class Stride : uint8_t { kZero, kOne, kShort, kOther };

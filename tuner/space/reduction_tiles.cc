@@ -22,18 +22,11 @@ constexpr int kMostStreamSteps = 16;   // Of one axis, written out.
 
 enum StreamLevel : size_t { kTaskLevel, kStepLevel, kTileLevel, kInnerStepLevel, kVectorLevel };  // Of "SRSRS".
 
-// The one reduction of the function, which reads what comes from outside and streams most of it; nullopt: none,
-// several, or one with reuse.
-std::optional<int> SoleReduction(const Schedule& schedule, const Target& target) {
-  std::optional<int> found;
-  for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
-    const BlockNode& block = schedule.BlockOf(row);
-    if (!block.init) continue;
-    const bool is_reused = IsAnchor(schedule, row, target) && !StreamsOnce(block, target.cache_sizes().l2_bytes);
-    if (found || !IsPlainStage(schedule, row) || is_reused || !ProducersOf(schedule, row).empty()) return std::nullopt;
-    found = row;
-  }
-  return found;
+// It reads what comes from outside and streams most of it.
+bool Streams(const Schedule& schedule, int row, const Target& target) {
+  const bool is_reused =
+      IsAnchor(schedule, row, target) && !StreamsOnce(schedule.BlockOf(row), target.cache_sizes().l2_bytes);
+  return !is_reused && ProducersOf(schedule, row).empty();
 }
 
 // The axis of results that lie side by side, as what they are made of does.
@@ -73,8 +66,9 @@ Status TileStream(Schedule& schedule, const std::string& name, const LaneChoice&
 }  // namespace
 
 std::vector<Schedule> ReductionTiles(const Schedule& inlined, const Target& target) {
-  const std::optional<int> row = SoleReduction(inlined, target);
-  const auto lanes = row ? LanesOfResults(inlined.BlockOf(*row), target) : std::nullopt;
+  const std::optional<int> row = SoleReduction(inlined);
+  const auto lanes =
+      row && Streams(inlined, *row, target) ? LanesOfResults(inlined.BlockOf(*row), target) : std::nullopt;
   if (!lanes) return {};
   Schedule attempt = inlined;
   if (!TileStream(attempt, inlined.BlockOf(*row).name, *lanes, target).ok()) return {};

@@ -14,8 +14,6 @@ constexpr TargetSpace kTargetSpaces[] = {
 
 }  // namespace
 
-std::span<const TargetSpace> TargetSpaces() { return kTargetSpaces; }
-
 const TargetSpace& SpaceOf(const Target& target) {
   const auto row = std::find_if(std::begin(kTargetSpaces), std::end(kTargetSpaces),
                                 [&](const TargetSpace& each) { return each.kind == target.kind(); });

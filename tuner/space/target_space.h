@@ -22,7 +22,6 @@ struct TargetSpace {
   FeatureRow (*features)(const PrimFunc& scheduled, const Target& target);
 };
 
-std::span<const TargetSpace> TargetSpaces();
 const TargetSpace& SpaceOf(const Target& target);  // Each kind that Target::Parse accepts has one.
 
 }  // namespace lathe

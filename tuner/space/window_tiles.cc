@@ -11,23 +11,17 @@
 namespace lathe {
 namespace {
 
-// Nullopt: none, several, one with reuse, or one that reads no padded image.
-std::optional<int> SoleWindow(const Schedule& schedule, const Target& target) {
-  std::optional<int> found;
-  for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
-    if (!schedule.BlockOf(row).init) continue;
-    if (found || !IsPlainStage(schedule, row) || IsAnchor(schedule, row, target)) return std::nullopt;
-    found = row;
-  }
-  const std::vector<int> producers = found ? ProducersOf(schedule, *found) : std::vector<int>();
-  return producers.size() == 1 && HasBranch(schedule.BlockOf(producers[0])) ? found : std::nullopt;
+// It reads a padded image, and nothing of it again.
+bool IsWindow(const Schedule& schedule, int row, const Target& target) {
+  const std::vector<int> producers = ProducersOf(schedule, row);
+  return !IsAnchor(schedule, row, target) && producers.size() == 1 && HasBranch(schedule.BlockOf(producers[0]));
 }
 
 }  // namespace
 
 std::vector<Schedule> WindowTiles(const Schedule& inlined, const Target& target) {
-  const std::optional<int> row = SoleWindow(inlined, target);
-  if (!row) return {};
+  const std::optional<int> row = SoleReduction(inlined);
+  if (!row || !IsWindow(inlined, *row, target)) return {};
   const BlockNode& block = inlined.BlockOf(*row);
   const Vectors vectors = VectorsFor(block, target);
   std::vector<TilingOptions> tilings;
