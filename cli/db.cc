@@ -111,9 +111,8 @@ StatusOr<TransferCounts> ImportFrom(std::istream& in, const Place& place) {
   }
   std::error_code error;
   std::filesystem::create_directories(std::filesystem::path(database).parent_path(), error);
-  const int64_t now = SystemClock().UnixNanos();
-  ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::Open(database, now));
-  return ImportRecords(*store, in, now);
+  ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::Open(database));
+  return ImportRecords(*store, in);
 }
 
 // Lines of JSON objects; TVM's are lists. Skips a mark of UTF-8.

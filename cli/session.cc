@@ -44,7 +44,7 @@ StatusOr<Session> Session::Open(const Place& place, Access access) {
     return NotFound(fmt::format("open {}: no database there yet; `lathe tune` makes one, --db names another", path));
   }
   if (access == Access::kWrite) {
-    ASSIGN_OR_RETURN(parts->store, SqliteStore::Open(path, SystemClock().UnixNanos()));
+    ASSIGN_OR_RETURN(parts->store, SqliteStore::Open(path));
   } else {
     ASSIGN_OR_RETURN(parts->store, SqliteStore::OpenReadOnly(path));
   }

@@ -72,7 +72,8 @@ StatusOr<int64_t> SubmitOrResume(Coordinator& coordinator, const JobRequest& req
     if (rows.size() < 1000) break;
     after = rows.back().id;
   }
-  ASSIGN_OR_RETURN(const JobRow job, coordinator.SubmitJob(request));
+  ASSIGN_OR_RETURN(const CreatedJob created, coordinator.SubmitJob(request));
+  const JobRow& job = created.job;
   return job.id;
 }
 

@@ -71,7 +71,7 @@ class Farm {
   }
   Status StartAlone(const std::string& database) {
     const std::string files = database + ".files";
-    ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(database, SystemClock().UnixNanos()));
+    ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(database));
     const BuilderFactory builders =
         MakeProcessBuilders({.program = ProgramBeside("lathe-builder"), .scratch_directory = files + "/build"});
     CoordinatorOptions coordinator{

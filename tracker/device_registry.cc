@@ -22,6 +22,8 @@ std::string_view DeviceStateName(DeviceState state) {
       return "online";
     case DeviceState::kSuspect:
       return "suspect";
+    case DeviceState::kStalled:
+      return "stalled";
     case DeviceState::kLost:
       return "lost";
   }
@@ -46,7 +48,15 @@ std::optional<DeviceChange> DeviceRegistry::Heard(const std::string& name, TimeP
   const auto it = devices_.find(name);
   if (it == devices_.end() || !it->second.is_connected) return std::nullopt;
   it->second.last_heard = now;
+  if (it->second.state == DeviceState::kStalled) return std::nullopt;
   return SetState(name, it->second, DeviceState::kOnline, "heard again");
+}
+
+std::optional<DeviceChange> DeviceRegistry::Stalled(const std::string& name, const std::string& reason, TimePoint now) {
+  const auto it = devices_.find(name);
+  if (it == devices_.end() || it->second.state == DeviceState::kLost) return std::nullopt;
+  it->second.stalled_at = now;
+  return SetState(name, it->second, DeviceState::kStalled, reason);
 }
 
 std::optional<DeviceChange> DeviceRegistry::Left(const std::string& name, TimePoint) {
@@ -66,6 +76,9 @@ std::vector<DeviceChange> DeviceRegistry::PassTime(TimePoint now) {
       change = SetState(name, entry, DeviceState::kLost, "silent for 30 s");
     } else if (silence >= kSuspectAfter && entry.state == DeviceState::kOnline) {
       change = SetState(name, entry, DeviceState::kSuspect, "silent for 15 s");
+    } else if (entry.state == DeviceState::kStalled && now - entry.stalled_at >= kStalledFor) {
+      change = SetState(name, entry, silence >= kSuspectAfter ? DeviceState::kSuspect : DeviceState::kOnline,
+                        "tried again after 5 min");
     }
     if (change) changes.push_back(*std::move(change));
   }
@@ -76,7 +89,8 @@ std::optional<TimePoint> DeviceRegistry::NextDeadline() const {
   std::optional<TimePoint> next;
   for (const auto& [name, entry] : devices_) {
     if (entry.state == DeviceState::kLost) continue;
-    const TimePoint deadline = entry.last_heard + (entry.state == DeviceState::kOnline ? kSuspectAfter : kLostAfter);
+    TimePoint deadline = entry.last_heard + (entry.state == DeviceState::kOnline ? kSuspectAfter : kLostAfter);
+    if (entry.state == DeviceState::kStalled) deadline = std::min(deadline, entry.stalled_at + kStalledFor);
     if (!next || deadline < *next) next = deadline;
   }
   return next;

@@ -15,10 +15,12 @@ namespace lathe {
 
 inline constexpr Duration kSuspectAfter = std::chrono::seconds(15);
 inline constexpr Duration kLostAfter = std::chrono::seconds(30);
+inline constexpr Duration kStalledFor = std::chrono::minutes(5);
 
 enum class DeviceState {
   kOnline,   // Connected and heard lately.
   kSuspect,  // Silent for kSuspectAfter, or its connection closed: keeps its lease, gets no new one.
+  kStalled,  // Heard, but did nothing with what it was given: gets no lease for kStalledFor, or until it connects anew.
   kLost,     // Silent for kLostAfter, or not seen since this process started: its lease has ended.
 };
 std::string_view DeviceStateName(DeviceState state);  // "online"
@@ -28,6 +30,7 @@ struct DeviceEntry {
   DeviceState state = DeviceState::kLost;
   bool is_connected = false;
   TimePoint last_heard{};  // Of a restored device: when it was restored.
+  TimePoint stalled_at{};  // If it is.
 };
 
 struct DeviceChange {
@@ -44,6 +47,7 @@ class DeviceRegistry {
   std::optional<DeviceChange> Report(const DeviceRecord& record, TimePoint now);
   // Any sign of life. Of an unknown or unconnected device: ignored.
   std::optional<DeviceChange> Heard(const std::string& name, TimePoint now);
+  std::optional<DeviceChange> Stalled(const std::string& name, const std::string& reason, TimePoint now);
   std::optional<DeviceChange> Left(const std::string& name, TimePoint now);
   // What silence has changed by now.
   std::vector<DeviceChange> PassTime(TimePoint now);

@@ -52,7 +52,7 @@ class LeaseStore {
   virtual Status PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) = 0;
   // OK also when that lease has ended already.
   virtual Status PersistEnd(const std::string& device, int64_t epoch, LeaseEnd why) = 0;
-  // Devices, and the leases that have neither ended nor run out.
+  // Devices, and the leases that have not ended: one that ran out did so because its holder or the server was stopped.
   virtual StatusOr<TrackerSnapshot> LoadTracker() = 0;
 };
 

@@ -96,7 +96,8 @@ void LeaseTable::On(const GrantCommitted& event, TimePoint now, Actions& actions
 
 bool LeaseTable::CanHave(const Waiting& request, const std::string& device) const {
   const DeviceEntry* entry = devices_.Find(device);
-  return entry != nullptr && entry->state != DeviceState::kLost && entry->record.key == request.key;
+  return entry != nullptr && entry->state != DeviceState::kLost && entry->state != DeviceState::kStalled &&
+         entry->record.key == request.key;
 }
 
 void LeaseTable::On(const DeviceGone& event, TimePoint now, Actions& actions) {
@@ -169,7 +170,7 @@ const LeaseRecord* LeaseTable::LeaseOf(const std::string& device) const {
 
 std::string LeaseTable::KnownKeys() const {
   struct Count {
-    int all = 0, leased = 0, lost = 0;
+    int all = 0, leased = 0, stalled = 0, lost = 0;
   };
   std::map<std::string, Count> keys;
   for (const auto& [name, entry] : devices_.devices()) {
@@ -177,6 +178,8 @@ std::string LeaseTable::KnownKeys() const {
     ++count.all;
     if (leases_.contains(name) || pending_.contains(name))
       ++count.leased;
+    else if (entry.state == DeviceState::kStalled)
+      ++count.stalled;
     else if (!devices_.CanTakeLease(name))
       ++count.lost;
   }
@@ -184,6 +187,7 @@ std::string LeaseTable::KnownKeys() const {
   for (const auto& [key, count] : keys) {
     text += fmt::format("{}\"{}\" ({}", text.empty() ? "" : ", ", key, count.all);
     if (count.leased > 0) text += fmt::format(", {} leased", count.leased);
+    if (count.stalled > 0) text += fmt::format(", {} stalled", count.stalled);
     if (count.lost > 0) text += fmt::format(", {} not connected", count.lost);
     text += ")";
   }

@@ -1,5 +1,7 @@
 #include "tracker/tracker_core.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace lathe {
@@ -21,6 +23,8 @@ std::vector<TrackerAction> TrackerCore::Step(const TrackerEvent& event, TimePoin
           Note(devices_.Heard(e.device, now), now, actions);
         else if constexpr (std::is_same_v<Event, DeviceLeft>)
           Note(devices_.Left(e.device, now), now, actions);
+        else if constexpr (std::is_same_v<Event, DeviceStalled>)
+          Note(devices_.Stalled(e.device, e.reason, now), now, actions);
         else if constexpr (std::is_same_v<Event, GrantCommitted>) {
           if (e.status.ok()) devices_.SetEpoch(e.device, e.epoch);
           Apply(e, now, actions);
@@ -51,8 +55,9 @@ void TrackerCore::Apply(const LeaseEvent& event, TimePoint now, Actions& actions
 void TrackerCore::Note(const std::optional<DeviceChange>& change, TimePoint now, Actions& actions) {
   if (!change) return;
   actions.push_back(*change);
-  if (change->to == DeviceState::kLost)
-    Apply(DeviceGone{change->device, "device lost: " + change->reason}, now, actions);
+  if (change->to == DeviceState::kLost || change->to == DeviceState::kStalled)
+    Apply(DeviceGone{change->device, fmt::format("device {}: {}", DeviceStateName(change->to), change->reason)}, now,
+          actions);
   else
     Apply(TimePassed{}, now, actions);  // It may take a lease now.
 }

@@ -25,8 +25,11 @@ struct DeviceHeard {
 struct DeviceLeft {
   std::string device;
 };  // Its connection closed.
-using TrackerEvent = std::variant<DeviceReported, DeviceHeard, DeviceLeft, LeaseRequested, RequestWithdrawn,
-                                  LeaseRenewed, LeaseReleased, GrantCommitted, TimePassed>;
+struct DeviceStalled {
+  std::string device, reason;
+};  // It is heard, but does nothing with what it was given: its lease ends.
+using TrackerEvent = std::variant<DeviceReported, DeviceHeard, DeviceLeft, DeviceStalled, LeaseRequested,
+                                  RequestWithdrawn, LeaseRenewed, LeaseReleased, GrantCommitted, TimePassed>;
 
 struct PersistDevice {
   DeviceRecord record;

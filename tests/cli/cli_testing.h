@@ -34,25 +34,26 @@ inline VerbRun RunVerb(std::vector<std::string> arguments) {
 class DatabaseFileTest : public testing::Test {
  protected:
   void Fill() {
-    const auto store = *SqliteStore::Open(path, kNow);
+    FakeClock clock(kNow);
+    const auto store = *SqliteStore::Open(path, clock);
     Scene scene(*store);
     scene.Measure(1, 23'100);
     scene.Measure(2, 45'000);
     Crash(scene, 3, "signal 11 at loop 7");
     Crash(scene, 4, "signal 11 at loop 12");
     const int64_t refused = scene.Propose(5);
-    const auto claim = *store->ClaimForBuild("worker-1", 0, {.trial_id = refused}, kNow);
+    const auto claim = *store->ClaimForBuild("worker-1", 0, {.trial_id = refused});
     EXPECT_TRUE(store
                     ->CommitBuild({refused, claim->attempt,
                                    BuildFailure{TrialState::kBuildError, "register tile spills\nat block C"}, "{}"},
-                                  TrialState::kMeasureQueued, kNow)
+                                  TrialState::kMeasureQueued)
                     .ok());
     job_id = scene.job_id;
   }
   static void Crash(Scene& scene, int n, const std::string& words) {
     RunResult result = scene.ResultOf(scene.Run(scene.Build(n)), 0, TrialState::kCrash);
     result.error = words;
-    EXPECT_TRUE(scene.store.CommitResult(result, kNow).ok());
+    EXPECT_TRUE(scene.store.CommitResult(result).ok());
   }
   VerbRun Verb(std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--db", path});

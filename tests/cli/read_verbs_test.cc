@@ -116,8 +116,8 @@ TEST_F(ReadVerbsTest, ShowReadsAFileWithoutADatabase) {
 TEST_F(ReadVerbsTest, WatchEndsWithTheJob) {
   Fill();
   {
-    const auto store = *SqliteStore::Open(path, kNow);
-    ASSERT_TRUE(store->SetJobState(job_id, JobState::kFailed, "every candidate failed", kNow).ok());
+    const auto store = *SqliteStore::Open(path);
+    ASSERT_TRUE(store->SetJobState(job_id, JobState::kFailed, "every candidate failed").ok());
   }
   const VerbRun run = Verb({"watch", "1"});
   EXPECT_EQ(run.code, 1);
@@ -190,7 +190,7 @@ TEST_F(ReadVerbsTest, RefuseANewerSchema) {
 
 TEST_F(ReadVerbsTest, WorkBesideTheOwner) {
   Fill();
-  const auto owner = *SqliteStore::Open(path, kNow);
+  const auto owner = *SqliteStore::Open(path);
   EXPECT_EQ(Verb({"jobs"}).code, 0);
   const VerbRun cancel = Verb({"cancel", "1"});  // Writes, and the owner does not listen.
   EXPECT_EQ(cancel.code, 4);

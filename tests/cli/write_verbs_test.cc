@@ -35,7 +35,7 @@ TEST_F(WriteVerbsTest, CancelEndsAJob) {
 
 TEST_F(WriteVerbsTest, CancelGoesThroughTheOwner) {
   Fill();
-  const auto store = *SqliteStore::Open(path, kNow);
+  const auto store = *SqliteStore::Open(path);
   StoreCore core(*store);
   CoreApi api(core);
   const auto server = *ServiceServer::Start({.listen = {{.unix_path = path + ".sock"}}}, api);
@@ -91,20 +91,20 @@ TEST_F(WriteVerbsTest, DbExportsAndImportsOnce) {
 TEST_F(WriteVerbsTest, DbImportGoesThroughTheOwnerInPieces) {
   const std::string lines = folder / "records.jsonl";
   {
-    const auto source = *SqliteStore::OpenInMemory(kNow);
+    const auto source = *SqliteStore::OpenInMemory();
     std::vector<TuningRecord> records;
-    ASSERT_TRUE(source->PutWorkload(MakeWorkload(), kNow).ok());
+    ASSERT_TRUE(source->PutWorkload(MakeWorkload()).ok());
     for (int i = 0; i < 300; ++i) {
       TuningRecord record{.result_key = Sha256(std::to_string(i)), .key = MakeKey(), .timings = MakeTimings(1000 + i)};
       record.trace_json = "[" + std::string(10'000, ' ') + std::to_string(i) + "]";
       record.trace_digest = Sha256(record.trace_json);
       records.push_back(record);
     }
-    ASSERT_TRUE(source->ImportRecords(records, kNow).ok());
+    ASSERT_TRUE(source->ImportRecords(records).ok());
     std::ofstream out(lines);
     ASSERT_TRUE(ExportRecords(*source, out).ok());
   }
-  const auto store = *SqliteStore::Open(path, kNow);
+  const auto store = *SqliteStore::Open(path);
   StoreCore core(*store);
   CoreApi api(core);
   const auto server = *ServiceServer::Start({.listen = {{.unix_path = path + ".sock"}}}, api);

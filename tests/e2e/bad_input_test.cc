@@ -97,7 +97,7 @@ TEST_F(BadInputTest, PlacesThatAreTaken) {
 
 TEST_F(BadInputTest, ANewerDatabaseAndUnknownTargets) {
   {
-    ASSERT_TRUE(SqliteStore::Open(database, kNow).ok());  // Made, and closed again.
+    ASSERT_TRUE(SqliteStore::Open(database).ok());  // Made, and closed again.
     const auto db = *sqlite::Connection::Open(database, sqlite::Connection::Mode::kReadWrite);
     ASSERT_TRUE(db->Execute("PRAGMA user_version = 99").ok());
   }

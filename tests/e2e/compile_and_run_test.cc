@@ -225,14 +225,13 @@ TEST_F(CompileAndRunTest, RefusesGivenSchedulesThatAreOfNoUse) {
 }
 
 TEST_F(CompileAndRunTest, AScheduleThatDoesNotBuildAnyMoreGivesWayToTheDefaultOne) {
-  constexpr int64_t kNow = 1'700'000'000'000'000'000;
   const Target target = *Target::Parse("auto");
   const auto network = LoadNetwork(model, {}, target, /*opt_level=*/3);
   ASSERT_TRUE(network.ok()) << network.status().ToString();
   const Status written = WriteRandomRecords(*network, target, /*seed=*/3, /*per_task=*/1, folder / "old.db");
   ASSERT_TRUE(written.ok()) << written.ToString();
   {
-    const auto store = SqliteStore::Open(folder / "old.db", kNow);
+    const auto store = SqliteStore::Open(folder / "old.db");
     ASSERT_TRUE(store.ok()) << store.status().ToString();
     const Digest workload = (*store)->ListWorkloads(std::nullopt, 1)->at(0).digest;
     const std::string trace = R"([[["GetBlock",[],["no_such_block","main"],["b0"]]],[]])";
@@ -242,7 +241,7 @@ TEST_F(CompileAndRunTest, AScheduleThatDoesNotBuildAnyMoreGivesWayToTheDefaultOn
                                                 .trace_digest = Sha256(trace),
                                                 .trace_json = trace,
                                                 .timings = timings}};
-    const auto imported = (*store)->ImportRecords(records, kNow);
+    const auto imported = (*store)->ImportRecords(records);
     ASSERT_TRUE(imported.ok()) << imported.status().ToString();
   }
   const ProgramRun run = Compile({"--db", folder / "old.db"});

@@ -16,7 +16,6 @@ namespace lathe {
 namespace {
 
 constexpr int kMaxRefused = 20;  // Candidates of a task that may fail to build in a row.
-constexpr int64_t kNow = 1'700'000'000'000'000'000;
 
 Timings SomeTimings(double ns) {
   return {.median_ns = ns, .min_ns = ns, .p90_ns = ns, .ci_low_ns = ns, .ci_high_ns = ns, .runs = 1};
@@ -32,7 +31,7 @@ class RecordWriter {
     TuneTask task{extracted.workload, func, target_, {}, extracted.flops};
     ASSIGN_OR_RETURN(task.sketches, MakePostOrderApply()->Generate(func, target_));
     const std::string text = Print(IRModule{{func}});
-    RETURN_IF_ERROR(store_.PutWorkload({extracted.workload, func.name, text}, kNow).status());
+    RETURN_IF_ERROR(store_.PutWorkload({extracted.workload, func.name, text}).status());
     const std::unique_ptr<SearchStrategy> search = MakeRandomSearch(task, seed);
     std::vector<TuningRecord> records;
     for (int refused = 0; static_cast<int>(records.size()) < count && refused < kMaxRefused;) {
@@ -46,7 +45,7 @@ class RecordWriter {
     }
     if (records.empty())
       return FailedPrecondition(fmt::format("random records of {}: no candidate builds; {}", func.name, last_error_));
-    return store_.ImportRecords(records, kNow).status();
+    return store_.ImportRecords(records).status();
   }
 
  private:
@@ -79,7 +78,7 @@ class RecordWriter {
 
 Status WriteRandomRecords(const relax::IRModule& network, const Target& target, uint64_t seed, int per_task,
                           const std::string& database) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::Open(database, kNow));
+  ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::Open(database));
   ASSIGN_OR_RETURN(const std::vector<relax::ExtractedTask> tasks, relax::ExtractTasks(network));
   RecordWriter writer(*store, target);
   for (size_t i = 0; i < tasks.size(); ++i) RETURN_IF_ERROR(writer.Write(tasks[i], Random::Mix(seed + i), per_task));

@@ -198,7 +198,7 @@ Status CheckTrace(const std::string& json, const Digest& digest, const std::stri
 
 class Importer {
  public:
-  Importer(Store& store, int64_t now) : store_(store), now_(now) {}
+  explicit Importer(Store& store) : store_(store) {}
 
   Status AddLine(const std::string& line) {
     const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
@@ -213,12 +213,12 @@ class Importer {
   }
   Status Flush() {
     if (!batch_.empty()) {
-      ASSIGN_OR_RETURN(const int64_t added, store_.ImportRecords(batch_, now_));
+      ASSIGN_OR_RETURN(const int64_t added, store_.ImportRecords(batch_));
       counts_.new_records += added;
       batch_.clear();
     }
     if (!foreign_.empty()) {
-      ASSIGN_OR_RETURN(const int64_t added, store_.ImportForeign(foreign_, now_));
+      ASSIGN_OR_RETURN(const int64_t added, store_.ImportForeign(foreign_));
       counts_.new_records += added;
       foreign_.clear();
     }
@@ -246,7 +246,7 @@ class Importer {
     const Workload workload{fields.Sha("digest"), fields.Text("name"), fields.Text("text")};
     RETURN_IF_ERROR(fields.status());
     ++counts_.workloads;
-    return store_.PutWorkload(workload, now_).status();
+    return store_.PutWorkload(workload).status();
   }
   Status AddRecord(const Json& json) {
     ASSIGN_OR_RETURN(TuningRecord record, RecordFromJson(json));
@@ -266,7 +266,6 @@ class Importer {
   }
 
   Store& store_;
-  const int64_t now_;
   bool header_seen_ = false;
   std::vector<TuningRecord> batch_;
   std::vector<ForeignTrace> foreign_;
@@ -318,8 +317,8 @@ StatusOr<TransferCounts> ExportRecords(Store& store, std::ostream& out) {
   return counts;
 }
 
-StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in, int64_t now) {
-  Importer importer(store, now);
+StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in) {
+  Importer importer(store);
   std::string line;
   int64_t number = 0;
   while (std::getline(in, line)) {

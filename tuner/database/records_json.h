@@ -19,6 +19,6 @@ StatusOr<TransferCounts> ExportRecords(Store& store, std::ostream& out);
 void WriteForeign(std::span<const Workload> workloads, std::span<const ForeignTrace> traces, std::ostream& out);
 // Merges by workload digest and result key. Stops at the first bad line and names it; the lines before it have been
 // merged, and importing the mended file again is harmless.
-StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in, int64_t now);
+StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in);
 
 }  // namespace lathe

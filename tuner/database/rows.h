@@ -44,9 +44,9 @@ struct Workload {
 struct BlobRow {
   Digest digest;
   int64_t size_bytes = 0;
-  std::string kind;  // "artifact", "model", "reference", ...
-  int64_t refs = 0;  // Zero: may be deleted once it is old enough.
-  int64_t last_used_unix_ns = 0;
+  std::string kind;               // "artifact", "model", "reference", ...
+  int64_t refs = 0;               // Zero: may be deleted once it is old enough.
+  int64_t last_used_unix_ns = 0;  // Said by the Store, not to it.
 };
 
 enum class JobState : uint8_t { kQueued, kRunning, kDone, kFailed, kCancelled };  // Of a task too.

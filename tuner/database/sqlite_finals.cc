@@ -70,7 +70,8 @@ Status WithdrawFailed(Connection& db, int64_t key_id) {
 }  // namespace
 
 StatusOr<std::vector<TrialRow>> SqliteStore::BeginFinalRound(int64_t task_id, int64_t round,
-                                                             std::span<const NewFinalist> finalists, int64_t now) {
+                                                             std::span<const NewFinalist> finalists) {
+  const int64_t now = time_.Now();
   CHECK(round > 0) << round;
   return Write([&](Connection& db) -> StatusOr<std::vector<TrialRow>> {
     RETURN_IF_ERROR(CheckTakesTrials(db, task_id));
@@ -84,7 +85,8 @@ StatusOr<std::vector<TrialRow>> SqliteStore::BeginFinalRound(int64_t task_id, in
   });
 }
 
-StatusOr<bool> SqliteStore::DecideFinals(int64_t task_id, int64_t now) {
+StatusOr<bool> SqliteStore::DecideFinals(int64_t task_id) {
+  const int64_t now = time_.Now();
   return Write([&](Connection& db) -> StatusOr<bool> {
     ASSIGN_OR_RETURN(const TaskKey key, ReadTaskKey(db, task_id));
     ASSIGN_OR_RETURN(const std::vector<TuningRecord> rounds, ReadFinals(db, key.key_id, task_id));

@@ -136,7 +136,8 @@ Status CancelParts(Connection& db, int64_t job_id, int64_t now) {
 
 }  // namespace
 
-StatusOr<Workload> SqliteStore::PutWorkload(const Workload& workload, int64_t now) {
+StatusOr<Workload> SqliteStore::PutWorkload(const Workload& workload) {
+  const int64_t now = time_.Now();
   if (workload.text.empty())
     return InvalidArgument(fmt::format("put workload {}: its text is empty", workload.digest.ToHex()));
   return Write([&](Connection& db) -> StatusOr<Workload> {
@@ -182,6 +183,7 @@ StatusOr<std::vector<Workload>> SqliteStore::ListWorkloads(const std::optional<D
 }
 
 Status SqliteStore::PutBlob(const BlobRow& blob) {
+  const int64_t now = time_.Now();
   if (blob.size_bytes < 0 || blob.refs < 0) {
     return InvalidArgument(fmt::format("put blob {}: size {} and refs {} must not be negative", blob.digest.ToHex(),
                                        blob.size_bytes, blob.refs));
@@ -192,7 +194,7 @@ Status SqliteStore::PutBlob(const BlobRow& blob) {
         "(digest) DO "
         "UPDATE SET refs = refs + excluded.refs, last_used_unix_ns = max(last_used_unix_ns, "
         "excluded.last_used_unix_ns)",
-        blob.digest, blob.size_bytes, blob.kind, blob.refs, blob.last_used_unix_ns);
+        blob.digest, blob.size_bytes, blob.kind, blob.refs, now);
   });
 }
 
@@ -200,7 +202,8 @@ StatusOr<BlobRow> SqliteStore::GetBlob(const Digest& digest) {
   return Read([&](Connection& db) { return ReadBlob(db, digest); });
 }
 
-Status SqliteStore::ChangeBlobRefs(const Digest& digest, int64_t delta, int64_t now) {
+Status SqliteStore::ChangeBlobRefs(const Digest& digest, int64_t delta) {
+  const int64_t now = time_.Now();
   return Write([&](Connection& db) -> Status {
     ASSIGN_OR_RETURN(const BlobRow blob, ReadBlob(db, digest));
     if (blob.refs + delta < 0) {
@@ -212,7 +215,8 @@ Status SqliteStore::ChangeBlobRefs(const Digest& digest, int64_t delta, int64_t 
   });
 }
 
-StatusOr<std::vector<BlobRow>> SqliteStore::ForgetUnreferencedBlobs(int64_t last_used_before, int limit) {
+StatusOr<std::vector<BlobRow>> SqliteStore::ForgetUnreferencedBlobs(Duration unused_for, int limit) {
+  const int64_t last_used_before = time_.Now() - unused_for.count();
   return Write([&](Connection& db) -> StatusOr<std::vector<BlobRow>> {
     std::vector<BlobRow> blobs;
     RETURN_IF_ERROR(db.Each(
@@ -224,7 +228,8 @@ StatusOr<std::vector<BlobRow>> SqliteStore::ForgetUnreferencedBlobs(int64_t last
   });
 }
 
-StatusOr<CreatedJob> SqliteStore::CreateJob(const NewJob& job, int64_t now) {
+StatusOr<CreatedJob> SqliteStore::CreateJob(const NewJob& job) {
+  const int64_t now = time_.Now();
   RETURN_IF_ERROR(CheckNewJob(job));
   const Digest content = ContentDigest(job);
   return Write([&](Connection& db) -> StatusOr<CreatedJob> {
@@ -283,7 +288,8 @@ StatusOr<TaskRow> SqliteStore::GetTask(int64_t task_id) {
   return Read([&](Connection& db) { return ReadTask(db, task_id); });
 }
 
-Status SqliteStore::SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) {
+Status SqliteStore::SetJobState(int64_t job_id, JobState state, std::string_view detail) {
+  const int64_t now = time_.Now();
   return Write([&](Connection& db) -> Status {
     ASSIGN_OR_RETURN(const JobRow job, ReadJob(db, job_id));
     RETURN_IF_ERROR(CheckLeaves("job", job_id, job.state, state));
@@ -292,7 +298,8 @@ Status SqliteStore::SetJobState(int64_t job_id, JobState state, std::string_view
   });
 }
 
-Status SqliteStore::SetTaskState(int64_t task_id, JobState state, int64_t now) {
+Status SqliteStore::SetTaskState(int64_t task_id, JobState state) {
+  const int64_t now = time_.Now();
   return Write([&](Connection& db) -> Status {
     ASSIGN_OR_RETURN(const TaskRow task, ReadTask(db, task_id));
     RETURN_IF_ERROR(CheckLeaves("task", task_id, task.state, state));
@@ -302,7 +309,8 @@ Status SqliteStore::SetTaskState(int64_t task_id, JobState state, int64_t now) {
   });
 }
 
-StatusOr<JobRow> SqliteStore::CancelJob(int64_t job_id, std::string_view reason, int64_t now) {
+StatusOr<JobRow> SqliteStore::CancelJob(int64_t job_id, std::string_view reason) {
+  const int64_t now = time_.Now();
   return Write([&](Connection& db) -> StatusOr<JobRow> {
     ASSIGN_OR_RETURN(JobRow job, ReadJob(db, job_id));
     if (IsTerminal(job.state)) return job;
@@ -312,7 +320,19 @@ StatusOr<JobRow> SqliteStore::CancelJob(int64_t job_id, std::string_view reason,
   });
 }
 
-StatusOr<std::vector<int64_t>> SqliteStore::CancelWaitingTrials(int64_t job_id, int64_t now) {
+Status SqliteStore::CancelTrials(std::span<const int64_t> trial_ids) {
+  const int64_t now = time_.Now();
+  return Write([&](Connection& db) -> Status {
+    for (const int64_t id : trial_ids) {
+      ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, id));
+      if (!IsTerminal(trial.state)) RETURN_IF_ERROR(CancelTrial(db, trial, now));
+    }
+    return OkStatus();
+  });
+}
+
+StatusOr<std::vector<int64_t>> SqliteStore::CancelWaitingTrials(int64_t job_id) {
+  const int64_t now = time_.Now();
   return Write([&](Connection& db) -> StatusOr<std::vector<int64_t>> {
     std::vector<int64_t> waiting;
     RETURN_IF_ERROR(db.Each(

@@ -31,10 +31,9 @@ StatusOr<std::vector<TrialRow>> HeldTrials(Connection& db, int64_t device_id, in
 
 constexpr std::string_view kLeaseQuery =
     "SELECT id, device_id, epoch, holder, granted_unix_ns, expires_unix_ns FROM lease WHERE state = 'GRANTED' AND "
-    "(?1 IS NULL OR device_id = ?1) AND (?2 IS NULL OR expires_unix_ns <= ?2) ORDER BY id";
+    "(?1 IS NULL OR device_id = ?1) ORDER BY id";
 
-StatusOr<std::vector<LeaseRow>> GrantedLeases(Connection& db, std::optional<int64_t> device_id,
-                                              std::optional<int64_t> expired_at) {
+StatusOr<std::vector<LeaseRow>> GrantedLeases(Connection& db, std::optional<int64_t> device_id) {
   std::vector<LeaseRow> leases;
   RETURN_IF_ERROR(db.Each(
       kLeaseQuery,
@@ -42,7 +41,7 @@ StatusOr<std::vector<LeaseRow>> GrantedLeases(Connection& db, std::optional<int6
         leases.push_back(
             {row.Int(0), row.Int(1), row.Int(2), row.String(3), LeaseState::kGranted, row.Int(4), row.Int(5)});
       },
-      device_id, expired_at));
+      device_id));
   return leases;
 }
 
@@ -64,7 +63,7 @@ StatusOr<std::vector<int64_t>> EndOne(Connection& db, const LeaseRow& lease, Lea
 }
 
 StatusOr<LeaseRow> LeaseNotEnded(Connection& db, int64_t device_id, int64_t epoch) {
-  ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, std::nullopt));
+  ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id));
   if (!leases.empty() && leases.front().epoch == epoch) return leases.front();
   return FailedPrecondition(
       fmt::format("renew lease of device {} epoch {}: it has ended; ask for a new one", device_id, epoch));
@@ -72,7 +71,8 @@ StatusOr<LeaseRow> LeaseNotEnded(Connection& db, int64_t device_id, int64_t epoc
 
 }  // namespace
 
-StatusOr<DeviceRow> SqliteStore::RegisterDevice(const NewDevice& device, int64_t now) {
+StatusOr<DeviceRow> SqliteStore::RegisterDevice(const NewDevice& device) {
+  const int64_t now = time_.Now();
   if (device.name.empty() || device.device_class.empty() || device.epoch_seen < 0) {
     return InvalidArgument(fmt::format(
         "register device \"{}\": class \"{}\", epoch {}; a name, a class and an epoch of 0 or more are required",
@@ -91,7 +91,8 @@ StatusOr<DeviceRow> SqliteStore::RegisterDevice(const NewDevice& device, int64_t
   });
 }
 
-Status SqliteStore::Heartbeat(int64_t device_id, int64_t now) {
+Status SqliteStore::Heartbeat(int64_t device_id) {
+  const int64_t now = time_.Now();
   return WriteSoft([&](Connection& db) -> Status {
     RETURN_IF_ERROR(ReadDevice(db, device_id).status());
     return db.Run("UPDATE device SET last_seen_unix_ns = max(last_seen_unix_ns, ?) WHERE id = ?", now, device_id);
@@ -111,12 +112,14 @@ StatusOr<std::vector<DeviceRow>> SqliteStore::ListDevices() {
   });
 }
 
-StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view holder, int64_t expires, int64_t now) {
-  if (expires <= now)
-    return InvalidArgument(fmt::format("grant lease of device {}: it would end {} ns ago", device_id, now - expires));
+StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view holder, Duration ttl) {
+  if (ttl <= Duration(0))
+    return InvalidArgument(
+        fmt::format("grant lease of device {}: for {} ns; ask for more than 0", device_id, ttl.count()));
+  const int64_t now = time_.Now(), expires = now + ttl.count();
   return Write([&](Connection& db) -> StatusOr<LeaseRow> {
     ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
-    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, std::nullopt));
+    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id));
     for (const LeaseRow& lease : leases) {
       if (lease.expires_unix_ns > now) {
         return Unavailable(
@@ -138,7 +141,8 @@ StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view h
   });
 }
 
-StatusOr<LeaseRow> SqliteStore::RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t) {
+StatusOr<LeaseRow> SqliteStore::RenewLease(int64_t device_id, int64_t epoch, Duration ttl) {
+  const int64_t expires = time_.Now() + ttl.count();
   return WriteSoft([&](Connection& db) -> StatusOr<LeaseRow> {
     ASSIGN_OR_RETURN(LeaseRow lease, LeaseNotEnded(db, device_id, epoch));
     lease.expires_unix_ns = std::max(lease.expires_unix_ns, expires);  // A delayed renewal never shortens.
@@ -147,39 +151,30 @@ StatusOr<LeaseRow> SqliteStore::RenewLease(int64_t device_id, int64_t epoch, int
   });
 }
 
-Status SqliteStore::EndLease(int64_t device_id, int64_t epoch, LeaseState end, int64_t now) {
+Status SqliteStore::EndLease(int64_t device_id, int64_t epoch, LeaseState end) {
+  const int64_t now = time_.Now();
   CHECK(end != LeaseState::kGranted) << "a lease ends in another state";
   return Write([&](Connection& db) -> Status {
-    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, std::nullopt));
+    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id));
     if (leases.empty() || leases.front().epoch != epoch) return OkStatus();
     const auto failure = end == LeaseState::kExpired ? std::optional(InfraFailure::kLeaseExpired) : std::nullopt;
     return EndOne(db, leases.front(), end, failure, now).status();
   });
 }
 
-StatusOr<std::vector<int64_t>> SqliteStore::LoseDevice(int64_t device_id, int64_t now) {
+StatusOr<std::vector<int64_t>> SqliteStore::LoseDevice(int64_t device_id) {
+  const int64_t now = time_.Now();
   return Write([&](Connection& db) -> StatusOr<std::vector<int64_t>> {
     ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
     RETURN_IF_ERROR(AddEvent(db, now, "device", std::nullopt, device_id, "lost " + device.name));
-    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, std::nullopt));
+    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id));
     if (leases.empty()) return std::vector<int64_t>();
     return EndOne(db, leases.front(), LeaseState::kRevoked, InfraFailure::kDeviceLost, now);
   });
 }
 
-StatusOr<std::vector<LeaseRow>> SqliteStore::ExpireLeases(int64_t now) {
-  return Write([&](Connection& db) -> StatusOr<std::vector<LeaseRow>> {
-    ASSIGN_OR_RETURN(std::vector<LeaseRow> leases, GrantedLeases(db, std::nullopt, now));
-    for (LeaseRow& lease : leases) {
-      RETURN_IF_ERROR(EndOne(db, lease, LeaseState::kExpired, InfraFailure::kLeaseExpired, now).status());
-      lease.state = LeaseState::kExpired;
-    }
-    return leases;
-  });
-}
-
 StatusOr<std::vector<LeaseRow>> SqliteStore::ListGrantedLeases() {
-  return Read([&](Connection& db) { return GrantedLeases(db, std::nullopt, std::nullopt); });
+  return Read([&](Connection& db) { return GrantedLeases(db, std::nullopt); });
 }
 
 }  // namespace lathe

@@ -28,14 +28,15 @@ ModelRound ReadModelRound(const Row& row) {
 }  // namespace
 
 Status SqliteStore::RecordModelRound(int64_t task_id, const ModelRound& round) {
+  const int64_t now = time_.Now();
   return WriteSoft([&](Connection& db) -> Status {
     ASSIGN_OR_RETURN(const auto task, db.First<int64_t>("SELECT id FROM task WHERE id = ?", task_id));
     if (!task) return NotFound(fmt::format("record a model round of task {}: no such task", task_id));
     return db.Run(
         "INSERT OR REPLACE INTO model_round (task_id, trials, at_unix_ns, batch, rows, pairs, pairs_right, "
         "regret_at_1, regret_at_8, refitted, trees, draft_weight) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        task_id, round.trials, round.at_unix_ns, round.batch, round.rows, round.pairs, round.pairs_right,
-        round.regret_at_1, round.regret_at_8, int64_t{round.refitted}, round.trees, round.draft_weight);
+        task_id, round.trials, now, round.batch, round.rows, round.pairs, round.pairs_right, round.regret_at_1,
+        round.regret_at_8, int64_t{round.refitted}, round.trees, round.draft_weight);
   });
 }
 

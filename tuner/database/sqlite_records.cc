@@ -281,7 +281,8 @@ StatusOr<std::vector<TuningRecord>> SqliteStore::ListRecords(const Page& page) {
   });
 }
 
-StatusOr<int64_t> SqliteStore::ImportRecords(std::span<const TuningRecord> records, int64_t now) {
+StatusOr<int64_t> SqliteStore::ImportRecords(std::span<const TuningRecord> records) {
+  const int64_t now = time_.Now();
   for (const TuningRecord& record : records) RETURN_IF_ERROR(CheckImported(record));
   return Write([&](Connection& db) -> StatusOr<int64_t> {
     int64_t added = 0;
@@ -333,7 +334,8 @@ Status CheckForeign(const ForeignTrace& foreign) {
 
 }  // namespace
 
-StatusOr<int64_t> SqliteStore::ImportForeign(std::span<const ForeignTrace> traces, int64_t now) {
+StatusOr<int64_t> SqliteStore::ImportForeign(std::span<const ForeignTrace> traces) {
+  const int64_t now = time_.Now();
   for (const ForeignTrace& foreign : traces) RETURN_IF_ERROR(CheckForeign(foreign));
   return Write([&](Connection& db) -> StatusOr<int64_t> {
     int64_t added = 0;

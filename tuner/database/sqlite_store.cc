@@ -50,39 +50,42 @@ constexpr const char* kReaderPragmas =
 
 }  // namespace
 
-SqliteStore::SqliteStore(std::string path) : path_(std::move(path)) {}
+SqliteStore::SqliteStore(std::string path, Clock& clock) : path_(std::move(path)), time_(clock) {}
 
 SqliteStore::~SqliteStore() {
   idle_readers_.clear();  // Before the writer: the last connection to close folds the WAL into the file.
   writer_.reset();
 }
 
-StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, int64_t now) {
+StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, Clock& clock) {
   if (path.empty()) return InvalidArgument("open database: the path is empty; name a file");
-  std::unique_ptr<SqliteStore> store(new SqliteStore(path));
+  std::unique_ptr<SqliteStore> store(new SqliteStore(path, clock));
   ASSIGN_OR_RETURN(OwnerLock lock, OwnerLock::Acquire(path));
   store->lock_ = std::make_unique<OwnerLock>(std::move(lock));
   const bool unclean = SizeOf(path + "-wal") > 0;
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> db, Connection::Open(path, Connection::Mode::kReadWrite));
   if (unclean) RETURN_IF_ERROR(QuickCheck(*db));
   RETURN_IF_ERROR(db->Execute(kWriterPragmas));
-  RETURN_IF_ERROR(Migrate(*db, Migrations(), NewStoreId(), now));
+  RETURN_IF_ERROR(Migrate(*db, Migrations(), NewStoreId(), store->time_.Now()));
+  ASSIGN_OR_RETURN(const auto last_said,
+                   db->First<int64_t>("SELECT at_unix_ns FROM event ORDER BY cursor DESC LIMIT 1"));
+  store->time_.GoNoEarlierThan(last_said.value_or(0));
   store->writer_ = std::make_unique<GroupWriter>(std::move(db), GroupWriter::Limits{});
   return store;
 }
 
-StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenInMemory(int64_t now) {
-  std::unique_ptr<SqliteStore> store(new SqliteStore(Connection::kMemory));
+StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenInMemory(Clock& clock) {
+  std::unique_ptr<SqliteStore> store(new SqliteStore(Connection::kMemory, clock));
   store->in_memory_ = true;
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> db, Connection::Open(Connection::kMemory, Connection::Mode::kReadWrite));
   RETURN_IF_ERROR(db->Execute("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY"));
-  RETURN_IF_ERROR(Migrate(*db, Migrations(), NewStoreId(), now));
+  RETURN_IF_ERROR(Migrate(*db, Migrations(), NewStoreId(), store->time_.Now()));
   store->writer_ = std::make_unique<GroupWriter>(std::move(db), GroupWriter::Limits{});
   return store;
 }
 
 StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenReadOnly(const std::string& path) {
-  std::unique_ptr<SqliteStore> store(new SqliteStore(path));
+  std::unique_ptr<SqliteStore> store(new SqliteStore(path, SystemClock()));
   const auto check = [](Connection& db) { return CheckSchema(db, Migrations()); };
   std::error_code error;
   if (!std::filesystem::exists(path, error))

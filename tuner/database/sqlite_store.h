@@ -13,6 +13,7 @@
 
 #include "support/status_macros.h"
 #include "tuner/database/store.h"
+#include "tuner/database/store_time.h"
 
 namespace lathe {
 
@@ -25,63 +26,62 @@ enum class Durability;
 
 class SqliteStore : public Store {
  public:
-  // Owns the file until destroyed; creates it (not its folder) when missing. A file that was not closed well is checked
-  // first. kUnavailable while another process owns it, kFailedPrecondition for a newer schema or a file that is not
-  // ours, kDataLoss.
-  static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, int64_t now);
+  // `clock` must outlive the store. Owns the file until destroyed; creates it (not its folder) when missing. A file
+  // that was not closed well is checked first. kUnavailable while another process owns it, kFailedPrecondition for a
+  // newer schema or a file that is not ours, kDataLoss.
+  static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, Clock& clock = SystemClock());
   // Beside the owner or without one. Verbs that write answer kFailedPrecondition.
   static StatusOr<std::unique_ptr<SqliteStore>> OpenReadOnly(const std::string& path);
-  static StatusOr<std::unique_ptr<SqliteStore>> OpenInMemory(int64_t now);
+  static StatusOr<std::unique_ptr<SqliteStore>> OpenInMemory(Clock& clock = SystemClock());
   ~SqliteStore() override;
 
-  StatusOr<Workload> PutWorkload(const Workload& workload, int64_t now) override;
+  StatusOr<Workload> PutWorkload(const Workload& workload) override;
   StatusOr<Workload> GetWorkload(const Digest& digest) override;
   StatusOr<std::vector<Digest>> FindWorkloads(std::string_view hex_prefix) override;
   StatusOr<std::vector<Workload>> ListWorkloads(const std::optional<Digest>& after, int limit) override;
   Status PutBlob(const BlobRow& blob) override;
   StatusOr<BlobRow> GetBlob(const Digest& digest) override;
-  Status ChangeBlobRefs(const Digest& digest, int64_t delta, int64_t now) override;
-  StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(int64_t last_used_before, int limit) override;
+  Status ChangeBlobRefs(const Digest& digest, int64_t delta) override;
+  StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(Duration unused_for, int limit) override;
 
-  StatusOr<CreatedJob> CreateJob(const NewJob& job, int64_t now) override;
+  StatusOr<CreatedJob> CreateJob(const NewJob& job) override;
   StatusOr<JobRow> GetJob(int64_t job_id) override;
   StatusOr<std::vector<JobRow>> ListJobs(const Page& page) override;
   StatusOr<std::vector<TaskRow>> ListTasks(int64_t job_id) override;
   StatusOr<TaskRow> GetTask(int64_t task_id) override;
-  Status SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) override;
-  Status SetTaskState(int64_t task_id, JobState state, int64_t now) override;
-  StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) override;
-  StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id, int64_t now) override;
+  Status SetJobState(int64_t job_id, JobState state, std::string_view detail) override;
+  Status SetTaskState(int64_t task_id, JobState state) override;
+  StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason) override;
+  Status CancelTrials(std::span<const int64_t> trial_ids) override;
+  StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id) override;
 
   StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
-                                                              TrialState initial, int64_t now) override;
-  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) override;
-  StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
-                                                  int64_t now) override;
+                                                              TrialState initial) override;
+  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to) override;
+  StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
+                                                  const TrialFilter& filter) override;
   StatusOr<std::vector<TrialRow>> BeginFinalRound(int64_t task_id, int64_t round,
-                                                  std::span<const NewFinalist> finalists, int64_t now) override;
-  StatusOr<bool> DecideFinals(int64_t task_id, int64_t now) override;
-  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) override;
-  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
-                                                    int64_t now) override;
-  StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) override;
-  StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error,
-                                     int64_t now) override;
-  StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker, int64_t now) override;
+                                                  std::span<const NewFinalist> finalists) override;
+  StatusOr<bool> DecideFinals(int64_t task_id) override;
+  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success) override;
+  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch,
+                                                    const TrialFilter& filter) override;
+  StatusOr<CommitAnswer> CommitResult(const RunResult& result) override;
+  StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error) override;
+  StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker) override;
   StatusOr<TrialRow> GetTrial(int64_t trial_id) override;
   StatusOr<std::vector<TrialRow>> ListTrials(const TrialFilter& filter, const Page& page) override;
   StatusOr<TaskCounts> CountTrials(int64_t task_id) override;
   Status RecordModelRound(int64_t task_id, const ModelRound& round) override;
   StatusOr<std::vector<ModelRound>> ListModelRounds(int64_t task_id) override;
 
-  StatusOr<DeviceRow> RegisterDevice(const NewDevice& device, int64_t now) override;
-  Status Heartbeat(int64_t device_id, int64_t now) override;
+  StatusOr<DeviceRow> RegisterDevice(const NewDevice& device) override;
+  Status Heartbeat(int64_t device_id) override;
   StatusOr<std::vector<DeviceRow>> ListDevices() override;
-  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, int64_t expires, int64_t now) override;
-  StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) override;
-  Status EndLease(int64_t device_id, int64_t epoch, LeaseState end, int64_t now) override;
-  StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id, int64_t now) override;
-  StatusOr<std::vector<LeaseRow>> ExpireLeases(int64_t now) override;
+  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl) override;
+  StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, Duration ttl) override;
+  Status EndLease(int64_t device_id, int64_t epoch, LeaseState end) override;
+  StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id) override;
   StatusOr<std::vector<LeaseRow>> ListGrantedLeases() override;
 
   StatusOr<std::vector<BestAnswer>> QueryBest(std::span<const TuningKey> keys) override;
@@ -90,8 +90,8 @@ class SqliteStore : public Store {
   StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) override;
   StatusOr<int64_t> CountMeasured(const TuningKey& key) override;
   StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) override;
-  StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records, int64_t now) override;
-  StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces, int64_t now) override;
+  StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records) override;
+  StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces) override;
   StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) override;
 
   StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id, int limit) override;
@@ -99,7 +99,7 @@ class SqliteStore : public Store {
 
  private:
   using Operation = std::function<Status(sqlite::Connection&)>;
-  explicit SqliteStore(std::string path);
+  SqliteStore(std::string path, Clock& clock);
   Status RunWrite(const Operation& operation, Durability durability);
   Status RunDurable(const Operation& operation);
   Status RunSoft(const Operation& operation);
@@ -136,6 +136,7 @@ class SqliteStore : public Store {
   }
 
   const std::string path_;
+  StoreTime time_;
   bool in_memory_ = false, immutable_ = false;
   std::unique_ptr<OwnerLock> lock_;      // Outlives the writer.
   std::unique_ptr<GroupWriter> writer_;  // Null when opened read-only.

@@ -275,12 +275,11 @@ StatusOr<std::optional<int64_t>> OldestWaiting(Connection& db, std::string_view 
   return db.First<int64_t>(sql, filter.job_id, filter.task_id, filter.trial_id, now, device_class);
 }
 
-Status CheckLeaseInForce(Connection& db, int64_t device_id, int64_t epoch, int64_t now) {
-  ASSIGN_OR_RETURN(
-      const auto expires,
-      db.First<int64_t>("SELECT expires_unix_ns FROM lease WHERE device_id = ? AND epoch = ? AND state = 'GRANTED'",
-                        device_id, epoch));
-  if (expires.has_value() && *expires > now) return OkStatus();
+Status CheckLeaseInForce(Connection& db, int64_t device_id, int64_t epoch) {
+  ASSIGN_OR_RETURN(const auto lease,
+                   db.First<int64_t>("SELECT id FROM lease WHERE device_id = ? AND epoch = ? AND state = 'GRANTED'",
+                                     device_id, epoch));
+  if (lease.has_value()) return OkStatus();
   return FailedPrecondition(
       fmt::format("claim for device {} epoch {}: this lease has ended; ask for a new one", device_id, epoch));
 }
@@ -350,7 +349,8 @@ Status CheckTakesTrials(Connection& db, int64_t task_id) {
 
 StatusOr<std::vector<std::optional<int64_t>>> SqliteStore::ProposeTrials(int64_t task_id,
                                                                          std::span<const NewTrial> trials,
-                                                                         TrialState initial, int64_t now) {
+                                                                         TrialState initial) {
+  const int64_t now = time_.Now();
   CHECK(initial == TrialState::kProposed || initial == TrialState::kBuildQueued) << TrialStateName(initial);
   return Write([&](Connection& db) -> StatusOr<std::vector<std::optional<int64_t>>> {
     RETURN_IF_ERROR(CheckTakesTrials(db, task_id));
@@ -368,7 +368,8 @@ StatusOr<std::vector<std::optional<int64_t>>> SqliteStore::ProposeTrials(int64_t
   });
 }
 
-StatusOr<bool> SqliteStore::AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) {
+StatusOr<bool> SqliteStore::AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to) {
+  const int64_t now = time_.Now();
   CHECK(to == TrialState::kBuildQueued || to == TrialState::kMeasureQueued || to == TrialState::kRunning)
       << TrialStateName(to);
   const TrialState from = to == TrialState::kBuildQueued ? TrialState::kProposed
@@ -386,7 +387,8 @@ StatusOr<bool> SqliteStore::AdvanceTrial(int64_t trial_id, int64_t attempt, Tria
 }
 
 StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForBuild(std::string_view worker, int64_t slot,
-                                                             const TrialFilter& filter, int64_t now) {
+                                                             const TrialFilter& filter) {
+  const int64_t now = time_.Now();
   if (worker.empty()) return InvalidArgument("claim for build: the worker's name is empty");
   return WriteSoft([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
     ASSIGN_OR_RETURN(
@@ -409,7 +411,8 @@ StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForBuild(std::string_view wo
   });
 }
 
-StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) {
+StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildReport& result, TrialState after_success) {
+  const int64_t now = time_.Now();
   RETURN_IF_ERROR(CheckBuildResult(result, after_success));
   const auto commit = [&](Connection& db) -> StatusOr<CommitAnswer> {
     ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, result.trial_id));
@@ -426,10 +429,11 @@ StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildReport& result, Trial
 }
 
 StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForMeasure(int64_t device_id, int64_t epoch,
-                                                               const TrialFilter& filter, int64_t now) {
+                                                               const TrialFilter& filter) {
+  const int64_t now = time_.Now();
   return WriteSoft([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
     ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
-    RETURN_IF_ERROR(CheckLeaseInForce(db, device_id, epoch, now));
+    RETURN_IF_ERROR(CheckLeaseInForce(db, device_id, epoch));
     ASSIGN_OR_RETURN(
         const auto id,
         OldestWaiting(db,
@@ -450,13 +454,15 @@ StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForMeasure(int64_t device_id
   });
 }
 
-StatusOr<CommitAnswer> SqliteStore::CommitResult(const RunResult& result, int64_t now) {
+StatusOr<CommitAnswer> SqliteStore::CommitResult(const RunResult& result) {
+  const int64_t now = time_.Now();
   RETURN_IF_ERROR(CheckMeasureResult(result));
   return Write([&](Connection& db) { return CommitMeasurement(db, result, now); });
 }
 
-StatusOr<CommitAnswer> SqliteStore::FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error,
-                                                int64_t now) {
+StatusOr<CommitAnswer> SqliteStore::FailAttempt(const AttemptFence& fence, InfraFailure failure,
+                                                std::string_view error) {
+  const int64_t now = time_.Now();
   return Write([&](Connection& db) -> StatusOr<CommitAnswer> {
     ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, fence.trial_id));
     const bool is_holders = IsHeld(trial.state) && trial.attempt == fence.attempt &&
@@ -467,7 +473,8 @@ StatusOr<CommitAnswer> SqliteStore::FailAttempt(const AttemptFence& fence, Infra
   });
 }
 
-StatusOr<std::vector<int64_t>> SqliteStore::LoseWorker(std::string_view worker, int64_t now) {
+StatusOr<std::vector<int64_t>> SqliteStore::LoseWorker(std::string_view worker) {
+  const int64_t now = time_.Now();
   return Write([&](Connection& db) -> StatusOr<std::vector<int64_t>> {
     std::vector<TrialRow> trials;
     RETURN_IF_ERROR(db.Each(

@@ -3,8 +3,9 @@
 // Each verb is one transaction: when it returns OK, what it did survives `kill -9` and power loss; when it returns an
 // error, nothing of it happened. Claims, AdvanceTrial, CommitBuild of an artifact, Heartbeat and RenewLease survive
 // `kill -9` only: lost with the power, they are repeated harmlessly, and a trial waits for the disk once, at its
-// record. Verbs may be called from any thread. They take the time from the caller and draw no random numbers. A
-// repeated verb is harmless: by request id, by attempt, by epoch or by result key.
+// record. Verbs may be called from any thread. They draw no random numbers. A repeated verb is harmless: by request id,
+// by attempt, by epoch or by result key. Time is the Store's own (store_time.h): callers give durations, and read
+// stamps for display only.
 #pragma once
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "support/clock.h"
 #include "tuner/database/rows.h"
 
 namespace lathe {
@@ -22,7 +24,7 @@ class Store {
 
   // --- Workloads and blobs ------------------------------------------------------------------------------------------
   // Stores the text unless the digest has one already; returns what is stored, which is *the* workload from then on.
-  virtual StatusOr<Workload> PutWorkload(const Workload& workload, int64_t now) = 0;
+  virtual StatusOr<Workload> PutWorkload(const Workload& workload) = 0;
   virtual StatusOr<Workload> GetWorkload(const Digest& digest) = 0;
   // All digests that start with these hex digits (8 to 64 of them), at most 10.
   virtual StatusOr<std::vector<Digest>> FindWorkloads(std::string_view hex_prefix) = 0;
@@ -32,59 +34,61 @@ class Store {
   // Adds the row or, when it exists, `refs` to its count.
   virtual Status PutBlob(const BlobRow& blob) = 0;
   virtual StatusOr<BlobRow> GetBlob(const Digest& digest) = 0;
-  virtual Status ChangeBlobRefs(const Digest& digest, int64_t delta, int64_t now) = 0;
-  // Forgets blobs without references that were last used before then, and returns them: their files may go.
-  virtual StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(int64_t last_used_before, int limit) = 0;
+  virtual Status ChangeBlobRefs(const Digest& digest, int64_t delta) = 0;
+  // Forgets blobs without references that nobody used for so long, and returns them: their files may go.
+  virtual StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(Duration unused_for, int limit) = 0;
 
   // --- Jobs and tasks -----------------------------------------------------------------------------------------------
   // A known request id returns its job; kAlreadyExists if that job was asked for in other words.
-  virtual StatusOr<CreatedJob> CreateJob(const NewJob& job, int64_t now) = 0;
+  virtual StatusOr<CreatedJob> CreateJob(const NewJob& job) = 0;
   virtual StatusOr<JobRow> GetJob(int64_t job_id) = 0;
   virtual StatusOr<std::vector<JobRow>> ListJobs(const Page& page) = 0;  // Oldest first.
   virtual StatusOr<std::vector<TaskRow>> ListTasks(int64_t job_id) = 0;  // As asked for: without finals.
   virtual StatusOr<TaskRow> GetTask(int64_t task_id) = 0;
   // A terminal state is never left: kFailedPrecondition. The same state again only changes `detail`.
-  virtual Status SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) = 0;
-  virtual Status SetTaskState(int64_t task_id, JobState state, int64_t now) = 0;
+  virtual Status SetJobState(int64_t job_id, JobState state, std::string_view detail) = 0;
+  virtual Status SetTaskState(int64_t task_id, JobState state) = 0;
   // The job, its open tasks and its open trials become CANCELLED. A job that has ended stays as it is.
-  virtual StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) = 0;
+  virtual StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason) = 0;
+  // Those of these that are open become CANCELLED, whoever holds them; what their holders say later is late.
+  virtual Status CancelTrials(std::span<const int64_t> trial_ids) = 0;
   // Trials of the job that nobody holds (PROPOSED, BUILD_QUEUED, BUILT, MEAS_QUEUED) become CANCELLED; returns their
   // ids. The job goes on.
-  virtual StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id, int64_t now) = 0;
+  virtual StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id) = 0;
 
   // --- Trials -------------------------------------------------------------------------------------------------------
   // One id per new trial; nullopt where the task has that trace already. `initial` is PROPOSED or BUILD_QUEUED.
   virtual StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
-                                                                      TrialState initial, int64_t now) = 0;
+                                                                      TrialState initial) = 0;
   // The next round of finals of an open task: one trial per finalist, MEAS_QUEUED if its module is known, else
   // BUILD_QUEUED. It spends no budget and is no trial of the task in any count. Left out of the answer: what the round
   // has already.
   virtual StatusOr<std::vector<TrialRow>> BeginFinalRound(int64_t task_id, int64_t round,
-                                                          std::span<const NewFinalist> finalists, int64_t now) = 0;
+                                                          std::span<const NewFinalist> finalists) = 0;
   // The winner of the task's finals becomes the best of its key, whatever was before. False: nobody won; a best that
   // failed there gives way to the best screened candidate that did not.
-  virtual StatusOr<bool> DecideFinals(int64_t task_id, int64_t now) = 0;
+  virtual StatusOr<bool> DecideFinals(int64_t task_id) = 0;
   // The moves that nobody else decides: PROPOSED -> BUILD_QUEUED, BUILT -> MEAS_QUEUED, ASSIGNED -> RUNNING. Fenced by
   // `attempt`: false when it was superseded.
-  virtual StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) = 0;
+  virtual StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to) = 0;
   // The oldest waiting trial that passes the filter, now BUILDING with attempt + 1; nullopt if none waits.
   virtual StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
-                                                          const TrialFilter& filter, int64_t now) = 0;
+                                                          const TrialFilter& filter) = 0;
   // An artifact goes on to MEAS_QUEUED (or BUILT, if asked for); a failure becomes a record.
-  virtual StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) = 0;
+  virtual StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success) = 0;
   // The oldest trial waiting for a device of this class, now ASSIGNED with attempt + 1. kFailedPrecondition unless the
-  // lease (device, epoch) is in force.
-  virtual StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
-                                                            int64_t now) = 0;
+  // lease (device, epoch) has not ended; whether it has run out is its holder's to know.
+  virtual StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch,
+                                                            const TrialFilter& filter) = 0;
   // Counts if (attempt, device, epoch, module) is the attempt under way; kept as a late record if it was one; else
   // nothing.
-  virtual StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) = 0;
+  virtual StatusOr<CommitAnswer> CommitResult(const RunResult& result) = 0;
   // The attempt ended without telling anything about the candidate: back to its queue, up to three times. kDeviceLost
   // blames the module if it was RUNNING, as LoseDevice does.
-  virtual StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error,
-                                             int64_t now) = 0;
+  virtual StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure,
+                                             std::string_view error) = 0;
   // Every trial that this worker is building counts one infrastructure failure; returns their ids.
-  virtual StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker, int64_t now) = 0;
+  virtual StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker) = 0;
   virtual StatusOr<TrialRow> GetTrial(int64_t trial_id) = 0;
   virtual StatusOr<std::vector<TrialRow>> ListTrials(const TrialFilter& filter, const Page& page) = 0;
   virtual StatusOr<TaskCounts> CountTrials(int64_t task_id) = 0;
@@ -94,23 +98,21 @@ class Store {
   virtual StatusOr<std::vector<ModelRound>> ListModelRounds(int64_t task_id) = 0;  // By their `trials`.
 
   // --- Devices and leases -------------------------------------------------------------------------------------------
-  virtual StatusOr<DeviceRow> RegisterDevice(const NewDevice& device, int64_t now) = 0;
-  virtual Status Heartbeat(int64_t device_id, int64_t now) = 0;
+  virtual StatusOr<DeviceRow> RegisterDevice(const NewDevice& device) = 0;
+  virtual Status Heartbeat(int64_t device_id) = 0;
   virtual StatusOr<std::vector<DeviceRow>> ListDevices() = 0;
-  // Raises the device's epoch and lends it in the same transaction. kUnavailable while another lease is in force; one
-  // that has run out is expired first.
-  virtual StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, int64_t expires, int64_t now) = 0;
-  // kFailedPrecondition once the lease has ended. One that ran out and that nobody ended is in force again: its holder,
-  // or the server itself, was stopped.
-  virtual StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) = 0;
+  // Raises the device's epoch and lends it for `ttl` in the same transaction. kUnavailable while another lease is in
+  // force; one that has run out is expired first.
+  virtual StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl) = 0;
+  // For another `ttl` from now. kFailedPrecondition once the lease has ended. One that ran out and that nobody ended is
+  // in force again: its holder, or the server itself, was stopped.
+  virtual StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, Duration ttl) = 0;
   // RELEASED or REVOKED: trials still assigned under it return to their queue, uncounted. EXPIRED: they count an
   // infrastructure failure. Ending a lease that has ended changes nothing.
-  virtual Status EndLease(int64_t device_id, int64_t epoch, LeaseState end, int64_t now) = 0;
+  virtual Status EndLease(int64_t device_id, int64_t epoch, LeaseState end) = 0;
   // The device is gone: its lease is revoked, its trials count an infrastructure failure, and the modules that were
   // RUNNING are blamed: lost with a second device, a module is POISON wherever it waits. Returns the trials' ids.
-  virtual StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id, int64_t now) = 0;
-  // Expires every lease whose time has passed.
-  virtual StatusOr<std::vector<LeaseRow>> ExpireLeases(int64_t now) = 0;
+  virtual StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id) = 0;
   virtual StatusOr<std::vector<LeaseRow>> ListGrantedLeases() = 0;
 
   // --- Records ------------------------------------------------------------------------------------------------------
@@ -126,9 +128,9 @@ class Store {
   virtual StatusOr<int64_t> CountMeasured(const TuningKey& key) = 0;
   virtual StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) = 0;  // With samples, in order of commit.
   // Merges by result key; returns how many were new. Their workloads are stored already.
-  virtual StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records, int64_t now) = 0;
+  virtual StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records) = 0;
   // Merges by workload, trace, source and target; returns how many were new. Their workloads are stored already.
-  virtual StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces, int64_t now) = 0;
+  virtual StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces) = 0;
   // Fastest first by what their writers measured, then those that nobody did. At most `limit`.
   virtual StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) = 0;
 

@@ -3,24 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <filesystem>
+#include <future>
+#include <mutex>
+#include <set>
+#include <thread>
 
 #include "compiler/codegen/llvm/compile_module.h"
 #include "rpc/device_message.h"
+#include "support/bounded_queue.h"
 #include "tuner/cost_model/base_model.h"
-#include "tuner/job/coordinator_impl.h"
+#include "tuner/job/event_loop.h"
+#include "tuner/job/farm_core.h"
+#include "tuner/job/shared_blobs.h"
 #include "tuner/search/evolutionary_search.h"
 
 namespace lathe {
 namespace {
 
-constexpr Duration kLookAgainAfter = std::chrono::seconds(1);  // At what waits while there is trouble.
 constexpr int kCommitters = 2;  // While one waits for the disk, the next result joins the following group.
-
-std::optional<TimePoint> Earlier(std::optional<TimePoint> a, std::optional<TimePoint> b) {
-  if (!a || !b) return a ? a : b;
-  return std::min(*a, *b);
-}
 
 // One model for all tasks of a job: what is learned from one helps to rank another. It begins with what other workloads
 // taught.
@@ -46,32 +48,82 @@ CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) 
 
 }  // namespace
 
+// The shell of the core: a loop that it runs on, threads that commit results, threads that search, and the gateway.
+class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
+ public:
+  Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate);
+  ~Impl() override;
+  Status Start();
+
+  // Any thread, all of these.
+  template <typename Work>
+  auto Ask(Work work) -> decltype(work(std::declval<FarmCore&>())) {
+    return loop_.Ask([this, work = std::move(work)] { return work(core_); },
+                     Status(Unavailable("ask the coordinator: it is stopping; try again")));
+  }
+  StatusOr<CreatedJob> Submit(const JobRequest& request);
+  bool WaitForJob(int64_t job_id, Duration limit);
+  void SynchronizeLater(const v1::SynchronizeRequest& request, FarmCore::Answer answer);
+  Status StoreArtifact(const Digest& digest, const std::string& content);
+  DeviceGateway& gateway() { return *gateway_; }
+  Store& store() { return *store_; }
+
+  // DeviceGatewayOwner, on the gateway's thread.
+  void OnDeviceUp(const v1::Hello& hello) override;
+  void OnDeviceHeard(const std::string& device, const v1::Current& current) override;
+  void OnDeviceDown(const std::string& device, const std::string& reason) override;
+  void OnResult(const v1::MeasureResult& result) override;
+  StatusOr<BlobPiece> ReadBlob(const Digest& digest, int64_t offset, int64_t limit) override;
+
+  // FarmPorts, on the loop.
+  Status SetDesired(const std::string& device, v1::Desired desired) override;
+  void Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict) override;
+  void Commit(ResultCommit commit) override { commits_.Push(std::move(commit)); }
+  bool HasBlob(const Digest& digest, int64_t size_bytes) override { return blobs_->HasBlob(digest, size_bytes); }
+  StatusOr<int64_t> BlobSize(const Digest& digest) override { return blobs_->Size(digest); }
+  void Pin(const Digest& digest) override { blobs_->Pin(digest); }
+  void Unpin(const Digest& digest) override { blobs_->Unpin(digest); }
+  std::unique_ptr<JobSearcher> BeginSearch(const JobRow& job, const JobSpec& spec,
+                                           const std::vector<TaskRow>& tasks) override;
+  void EndSearch(std::unique_ptr<JobSearcher> search) override;
+  void OnJobTakenUp(int64_t job_id) override;
+  void OnJobLeft(int64_t job_id) override;
+  void Log(const std::string& words) override { options_.log(words); }
+
+ private:
+  void RunCommits();  // On a committing thread.
+
+  const CoordinatorOptions options_;
+  std::unique_ptr<Store> store_;        // Any thread.
+  std::unique_ptr<SharedBlobs> blobs_;  // Any thread.
+  QuietGate& gate_;
+  FarmCore core_;                           // On the loop.
+  std::vector<std::future<void>> endings_;  // On the loop: searches that are ending.
+
+  std::mutex taken_up_mutex_;
+  std::condition_variable left_;
+  std::set<int64_t> taken_up_;  // Guarded by taken_up_mutex_.
+
+  BoundedQueue<ResultCommit> commits_{1 << 20};
+  std::vector<std::thread> committers_;
+  EventLoop loop_;
+  std::unique_ptr<DeviceGateway> gateway_;  // Last: its thread calls this object.
+};
+
 Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs,
                         QuietGate& gate)
     : options_(WithDefaults(std::move(options), *blobs)),
-      clock_(*options_.clock),
       store_(std::move(store)),
       blobs_(std::move(blobs)),
       gate_(gate),
-      leases_(*store_, clock_),
-      loop_([this] { return After(); }) {}
+      core_({.schedulers = options_.schedulers,
+             .resumes_jobs = options_.resumes_jobs,
+             .build_time_limit = options_.build_time_limit},
+            *store_, *this, *options_.clock),
+      loop_([this] { return core_.Step(); }) {}
 
 Status Coordinator::Impl::Start() {
-  ASSIGN_OR_RETURN(const TrackerSnapshot snapshot, leases_.LoadTracker());
-  tracker_ = std::make_unique<TrackerCore>(snapshot, Now());
-  RETURN_IF_ERROR(ForEachTrial(*store_, {.states = {TrialState::kBuilding}}, [&](const TrialRow& trial) {
-    workers_.Restore(trial.worker, Now());  // Builds of workers that may come back.
-  }));
-  if (options_.resumes_jobs) {
-    for (int64_t after = 0;;) {
-      ASSIGN_OR_RETURN(const std::vector<JobRow> rows, store_->ListJobs({after, 1000}));
-      for (const JobRow& row : rows) {
-        if (!IsTerminal(row.state)) RETURN_IF_ERROR(Resume(row.id));
-      }
-      if (rows.size() < 1000) break;
-      after = rows.back().id;
-    }
-  }
+  RETURN_IF_ERROR(core_.Start());
   gateway_ =
       std::make_unique<DeviceGateway>(DeviceGatewayOptions{.build_id = options_.build_id, .log = options_.log}, *this);
   for (int i = 0; i < kCommitters; ++i) committers_.emplace_back([this] { RunCommits(); });
@@ -79,159 +131,127 @@ Status Coordinator::Impl::Start() {
   return OkStatus();
 }
 
-// A job that cannot be read fails by itself: the others have done nothing. What may be readable later is left as it is.
-Status Coordinator::Impl::Resume(int64_t job_id) {
-  const Status taken_up = TakeUp(job_id);
-  if (taken_up.ok() || taken_up.code() == StatusCode::kUnavailable) return taken_up;
-  options_.log(fmt::format("take up job {}: {}", job_id, taken_up.message()));
-  Forget(job_id);
-  return store_->SetJobState(job_id, JobState::kFailed, taken_up.message(), UnixNow());
-}
-
 Coordinator::Impl::~Impl() {
-  is_stopping_ = true;
   commits_.Close();
   for (std::thread& thread : committers_) thread.join();
-  loop_.Post([this] {
-    is_draining_ = true;
-    for (auto& [id, job] : jobs_) job.search.reset();
-    TurnWorkersAway();
-  });
+  loop_.Post([this] { core_.Stop(); });
   loop_.Stop();
   endings_.clear();
   gateway_.reset();
 }
 
-bool Coordinator::Impl::Check(const Status& status, std::string_view what) {
-  if (status.ok())
-    troubles_.Succeeded(what);
-  else if (troubles_.Failed(what, status.message(), Now()))
-    options_.log(fmt::format("{}: {}", what, status.message()));
-  return status.ok();
-}
-
-// Whatever has come due, and whatever follows from what has just happened; then when to look again.
-std::optional<TimePoint> Coordinator::Impl::After() {
-  if (is_draining_ || is_stopping_) return std::nullopt;
-  const TimePoint now = Now();
-  if (const Duration pause = watch_.TakePause(); pause > Duration(0)) RenewAfterPause(pause);
-  RetryEffects();
-  if (const auto due = tracker_->NextDeadline(); due && *due <= now) StepTracker(TimePassed{});
-  for (const std::string& worker : workers_.PassTime(now)) {
-    adopted_workers_.erase(worker);
-    Perform("lose worker " + worker, [this, worker] {
-      const StatusOr<std::vector<int64_t>> lost = store_->LoseWorker(worker, UnixNow());
-      if (!lost.ok()) return lost.status();
-      options_.log(fmt::format("worker \"{}\" is gone; {} builds go back to the queue", worker, lost->size()));
-      for (const int64_t trial : *lost) RefreshTrial(trial);
-      return OkStatus();
-    });
-  }
-  std::vector<int64_t> ids;
-  for (const auto& [id, job] : jobs_) ids.push_back(id);
-  for (const int64_t id : ids) {
-    if (const auto it = jobs_.find(id); it != jobs_.end()) Advance(it->second);
-  }
-  AssignBuilds();
-  PlanDevices();
-  AnswerPolls();
-
-  std::optional<TimePoint> next = Earlier(tracker_->NextDeadline(), workers_.NextDeadline());
-  next = Earlier(next, desk_.NextDeadline());
-  next = Earlier(next, retry_effects_at_);
-  for (const auto& [worker, polls] : polls_) {
-    for (const Poll& poll : polls) next = Earlier(next, poll.deadline);
-  }
-  if (troubles_.Worst(now)) next = Earlier(next, now + kLookAgainAfter);
-  for (const auto& [id, job] : jobs_) {
-    next = Earlier(next, job.retry_at);
-    if (job.spec.time_limit > Duration(0) && !job.has_timed_out)
-      next = Earlier(next, job.taken_up + job.spec.time_limit);
-    if (job.waits_since) next = Earlier(next, *job.waits_since + std::chrono::seconds(1));
-  }
-  // Deadlines that have passed meanwhile are looked at at once, but never in a tight circle.
-  if (next) next = std::max(*next, Now() + std::chrono::microseconds(100));
-  watch_.WaitsUntil(next);
-  return next ? std::optional(watch_.ByClock(*next)) : std::nullopt;
-}
-
-// The stored ends of leases are wall-clock times, which went on.
-void Coordinator::Impl::RenewAfterPause(Duration pause) {
-  options_.log(fmt::format("was stopped for {} s; nobody's silence meanwhile counts",
-                           std::chrono::duration_cast<std::chrono::seconds>(pause).count()));
-  for (const auto& [name, entry] : tracker_->devices().devices()) {
-    if (const LeaseRecord* lease = tracker_->LeaseOf(name)) Do(PersistRenewal{name, lease->epoch});
-  }
-}
-
-void Coordinator::Impl::Perform(std::string what, std::function<Status()> effect) {
-  effects_.push_back({std::move(what), std::move(effect)});
-  if (effects_.size() == 1) RetryEffects();
-}
-
-void Coordinator::Impl::RetryEffects() {
-  if (effects_.empty() || (retry_effects_at_ && Now() < *retry_effects_at_)) return;
-  const bool was_late = retry_effects_at_.has_value();
-  retry_effects_at_.reset();
-  while (!effects_.empty()) {
-    const Effect effect = effects_.front();
-    const Status status = effect.run();
-    Check(status, effect.what);
-    if (!status.ok() && IsWorthRetrying(status.code())) {
-      retry_effects_at_ = Now() + kRetryAfter;
-      return;
-    }
-    effects_.pop_front();
-  }
-  if (was_late) RefreshGivenTrials();
-}
-
 // ---- Clients.
 
-StatusOr<JobRow> Coordinator::Impl::Submit(const JobRequest& request) {
+StatusOr<CreatedJob> Coordinator::Impl::Submit(const JobRequest& request) {
   RETURN_IF_ERROR(CheckDeviceName("device key", request.device_key));
   NewJob job{request.request_id, request.name, request.spec.ToJson(), {}};
   for (const TaskRequest& task : request.tasks) {
-    ASSIGN_OR_RETURN(const Workload stored, store_->PutWorkload(task.workload, UnixNow()));
+    ASSIGN_OR_RETURN(const Workload stored, store_->PutWorkload(task.workload));
     job.tasks.push_back(
         {KeyFor(stored.digest, task.target, request.device_key), task.name, task.weight, task.trial_budget});
   }
-  ASSIGN_OR_RETURN(const CreatedJob created, store_->CreateJob(job, UnixNow()));
-  RETURN_IF_ERROR(Ask([this, id = created.job.id] { return TakeUp(id); }));
-  return store_->GetJob(created.job.id);
+  ASSIGN_OR_RETURN(CreatedJob created, store_->CreateJob(job));
+  RETURN_IF_ERROR(Ask([id = created.job.id](FarmCore& core) { return core.TakeUp(id); }));
+  ASSIGN_OR_RETURN(created.job, store_->GetJob(created.job.id));
+  return created;
 }
 
 bool Coordinator::Impl::WaitForJob(int64_t job_id, Duration limit) {
-  std::unique_lock lock(ended_mutex_);
-  return ended_changed_.wait_for(lock, limit, [&] { return !running_.contains(job_id); });
+  std::unique_lock lock(taken_up_mutex_);
+  return left_.wait_for(lock, limit, [&] { return !taken_up_.contains(job_id); });
 }
 
-StatusOr<JobRow> Coordinator::Impl::Cancel(int64_t job_id, const std::string& reason) {
-  ASSIGN_OR_RETURN(JobRow row, store_->CancelJob(job_id, reason, UnixNow()));
-  const auto it = jobs_.find(job_id);
-  if (it == jobs_.end()) return row;
-  Job& job = it->second;
-  job.row = row;
-  std::vector<int64_t> trials;
-  for (const auto& [trial, open] : job.open) trials.push_back(trial);
-  (void)workers_.Withdraw(trials);
-  for (const int64_t trial : trials) EndTrial(job, trial, TrialState::kCancelled, std::nullopt);
-  Forget(job_id);
-  return row;
+void Coordinator::Impl::OnJobTakenUp(int64_t job_id) {
+  std::lock_guard lock(taken_up_mutex_);
+  taken_up_.insert(job_id);
 }
 
-Status Coordinator::Impl::Drain() {
-  is_draining_ = true;
-  TurnWorkersAway();
-  for (const auto& [device, view] : devices_) {
-    const auto held = desk_.HeldBy(device);
-    if (!held) continue;
-    v1::Desired nothing;
-    nothing.set_epoch(held->epoch);
-    (void)gateway_->SetDesired(device, nothing);
-    StepTracker(LeaseReleased{device, held->epoch});
+void Coordinator::Impl::OnJobLeft(int64_t job_id) {
+  {
+    std::lock_guard lock(taken_up_mutex_);
+    taken_up_.erase(job_id);
   }
-  return OkStatus();
+  left_.notify_all();
+}
+
+// ---- Searches.
+
+std::unique_ptr<JobSearcher> Coordinator::Impl::BeginSearch(const JobRow& job, const JobSpec& spec,
+                                                            const std::vector<TaskRow>& tasks) {
+  // Each answer goes to the loop.
+  const auto post = [this, id = job.id](auto event) {
+    return [this, id, event](size_t task, auto answer) {
+      loop_.Post([this, id, event, task, answer = std::move(answer)]() mutable {
+        (core_.*event)(id, task, std::move(answer));
+      });
+    };
+  };
+  JobSearchHandlers handlers{.on_prepared = post(&FarmCore::OnPrepared),
+                             .on_proposed = post(&FarmCore::OnProposed),
+                             .on_finalists = post(&FarmCore::OnFinalists),
+                             .on_busy = [this, id = job.id](bool is_busy) {
+                               loop_.Post([this, id, is_busy] { core_.OnSearching(id, is_busy); });
+                             }};
+  return std::make_unique<JobSearch>(JobSearchOptions{options_.searches(), options_.references}, spec, tasks, *store_,
+                                     gate_, std::move(handlers));
+}
+
+// Its thread may be in the middle of something; nobody waits for that here.
+void Coordinator::Impl::EndSearch(std::unique_ptr<JobSearcher> search) {
+  endings_.push_back(std::async(std::launch::async, [search = std::move(search)]() mutable { search.reset(); }));
+  std::erase_if(endings_, [](const std::future<void>& ending) {
+    return ending.wait_for(Duration(0)) == std::future_status::ready;
+  });
+}
+
+// ---- Workers.
+
+void Coordinator::Impl::SynchronizeLater(const v1::SynchronizeRequest& request, FarmCore::Answer answer) {
+  const auto shared = std::make_shared<FarmCore::Answer>(std::move(answer));
+  if (!loop_.Post([this, request, shared] { core_.Synchronize(request, std::move(*shared)); }))
+    (*shared)(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
+}
+
+Status Coordinator::Impl::StoreArtifact(const Digest& digest, const std::string& content) {
+  if (Sha256(content) != digest)
+    return DataLoss(
+        fmt::format("store artifact {}: the content has another digest; send it again", digest.ToHex().substr(0, 12)));
+  const Status stored = blobs_->PutBlob(content).status();
+  if (!stored.ok()) loop_.Post([this, stored] { core_.Check(stored, "store an artifact"); });
+  return stored;
+}
+
+// ---- Devices. What the gateway's thread says goes to the loop.
+
+void Coordinator::Impl::OnDeviceUp(const v1::Hello& hello) {
+  loop_.Post([this, hello] { core_.OnDeviceUp(hello); });
+}
+void Coordinator::Impl::OnDeviceHeard(const std::string& device, const v1::Current& current) {
+  loop_.Post([this, device, current] { core_.OnDeviceHeard(device, current); });
+}
+void Coordinator::Impl::OnDeviceDown(const std::string& device, const std::string& reason) {
+  loop_.Post([this, device, reason] { core_.OnDeviceDown(device, reason); });
+}
+void Coordinator::Impl::OnResult(const v1::MeasureResult& result) {
+  loop_.Post([this, result] { core_.OnResult(result); });
+}
+StatusOr<BlobPiece> Coordinator::Impl::ReadBlob(const Digest& digest, int64_t offset, int64_t limit) {
+  return blobs_->Read(digest, offset, limit);
+}
+
+Status Coordinator::Impl::SetDesired(const std::string& device, v1::Desired desired) {
+  return gateway_->SetDesired(device, std::move(desired));
+}
+
+void Coordinator::Impl::Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict) {
+  gateway_->Acknowledge(device, key, verdict);
+}
+
+void Coordinator::Impl::RunCommits() {
+  while (const std::optional<ResultCommit> commit = commits_.Pop()) {
+    const StatusOr<CommitAnswer> answer = CommitTo(*store_, *commit);
+    loop_.Post([this, commit = *commit, answer] { core_.OnCommitted(commit, answer); });
+  }
 }
 
 // ---- The public face.
@@ -248,23 +268,27 @@ StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(CoordinatorOptions op
 Coordinator::Coordinator(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Coordinator::~Coordinator() = default;
 
-StatusOr<JobRow> Coordinator::SubmitJob(const JobRequest& request) { return impl_->Submit(request); }
+StatusOr<CreatedJob> Coordinator::SubmitJob(const JobRequest& request) { return impl_->Submit(request); }
 Status Coordinator::ResumeJob(int64_t job_id) {
-  return impl_->Ask([this, job_id] { return impl_->TakeUp(job_id); });
+  return impl_->Ask([job_id](FarmCore& core) { return core.TakeUp(job_id); });
 }
 StatusOr<JobRow> Coordinator::CancelJob(int64_t job_id, const std::string& reason) {
-  return impl_->Ask([this, job_id, reason] { return impl_->Cancel(job_id, reason); });
+  return impl_->Ask([job_id, reason](FarmCore& core) { return core.Cancel(job_id, reason); });
 }
 StatusOr<JobProgress> Coordinator::Progress(int64_t job_id) {
-  return impl_->Ask([this, job_id] { return impl_->Progress(job_id); });
+  return impl_->Ask([job_id](FarmCore& core) { return core.Progress(job_id); });
 }
 std::string Coordinator::CurrentTrouble() {
-  const StatusOr<std::string> words = impl_->Ask([this]() -> StatusOr<std::string> { return impl_->TroubleNow(); });
+  const StatusOr<std::string> words =
+      impl_->Ask([](FarmCore& core) -> StatusOr<std::string> { return core.TroubleNow(); });
   return words.ok() ? *words : "";
 }
 bool Coordinator::WaitForJob(int64_t job_id, Duration limit) { return impl_->WaitForJob(job_id, limit); }
 void Coordinator::Drain() {
-  (void)impl_->Ask([this] { return impl_->Drain(); });
+  (void)impl_->Ask([](FarmCore& core) {
+    core.Drain();
+    return OkStatus();
+  });
 }
 
 StatusOr<v1::SynchronizeResponse> Coordinator::Synchronize(const v1::SynchronizeRequest& request) {

@@ -1,5 +1,5 @@
-// Turns jobs into measured records: one thread decides, searches run beside it, workers build, devices measure, the
-// Store remembers.
+// Turns jobs into measured records: one thread decides (farm_core.h), searches run beside it, workers build, devices
+// measure, the Store remembers.
 //
 // Crash-only: everything that matters is in the Store before anybody is told, so a coordinator that is killed and
 // started again goes on where the last one was. It owns no socket of its own but the gateway's.
@@ -15,8 +15,7 @@
 #include "rpc/gateway/device_gateway.h"
 #include "support/clock.h"
 #include "tuner/database/store.h"
-#include "tuner/job/activity.h"
-#include "tuner/job/job_plan.h"
+#include "tuner/job/job_progress.h"
 #include "tuner/job/job_search.h"
 #include "tuner/job/job_spec.h"
 #include "tuner/job/quiet_gate.h"
@@ -43,21 +42,6 @@ struct CoordinatorOptions {
   std::function<void(std::string)> log = [](std::string) {};
 };
 
-// A moment in the life of a job, for people.
-struct JobProgress {
-  JobRow row;
-  std::vector<TaskStanding> tasks;  // In the job's order. Of an ended job: as they ended.
-  int64_t measured = 0;             // Trials that got an outcome since this process took the job up.
-  int64_t failed = 0;               // Of these, those without a time.
-  bool is_deciding = false;         // Its searches are over; the best of them are measured again.
-  std::string waits_for;            // Empty: nothing.
-  std::string
-      trouble;  // Of the coordinator: what it keeps trying in vain, e.g. to write to a full disk. Empty: nothing.
-  Duration trouble_lasts{};
-  ActivityShares shares;
-  TrialLatencies latencies;
-};
-
 class Coordinator : public WorkerChannel {
  public:
   // `store` and `gate` must outlive the coordinator; `gate` may be shared with devices of this machine.
@@ -69,7 +53,7 @@ class Coordinator : public WorkerChannel {
 
   // ---- Clients. Thread-safe.
   // Stores the workloads and the job, and begins with it. The same request id again: the same job.
-  StatusOr<JobRow> SubmitJob(const JobRequest& request);
+  StatusOr<CreatedJob> SubmitJob(const JobRequest& request);
   // Goes on with a job of an earlier process. OK if it runs already or has ended.
   Status ResumeJob(int64_t job_id);
   StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason);

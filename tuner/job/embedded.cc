@@ -51,8 +51,7 @@ class EmbeddedFarm::Impl {
     ASSIGN_OR_RETURN(const std::string builder, FindProgram(options_, "lathe-builder"));
     ASSIGN_OR_RETURN(const std::string runner, FindProgram(options_, "lathe-runner"));
     ASSIGN_OR_RETURN(const std::string evaluate, FindProgram(options_, "lathe-evaluate"));
-    ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store,
-                     SqliteStore::Open(options_.database_path, SystemClock().UnixNanos()));
+    ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(options_.database_path));
     const std::string locks_in =
         options_.cpu_lock_directory.empty() ? CpuLocks::DefaultDirectory() : options_.cpu_lock_directory;
     ASSIGN_OR_RETURN(CpuLocks locks, CpuLocks::Take(options_.cpus, locks_in));

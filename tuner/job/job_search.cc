@@ -219,7 +219,6 @@ class JobSearch::Impl {
   void Keep(int64_t task_id, const Task& task, const ModelReport& report) {
     if (task.is_recalling) return;  // The best first: that says nothing.
     (void)store_.RecordModelRound(task_id, {.trials = task.num_results,
-                                            .at_unix_ns = SystemClock().UnixNanos(),
                                             .batch = static_cast<int64_t>(report.batch),
                                             .rows = static_cast<int64_t>(report.rows),
                                             .pairs = report.before.pairs,
@@ -386,8 +385,7 @@ class JobSearch::Impl {
       const std::vector<NewTrial> trials = Draw(*it->second, count);
       if (trials.empty()) break;
       // What the Store cannot take now is lost to the strategy, which has others; the untuned one is asked for again.
-      ASSIGN_OR_RETURN(const auto ids,
-                       store_.ProposeTrials(rows_[index].id, trials, TrialState::kProposed, SystemClock().UnixNanos()));
+      ASSIGN_OR_RETURN(const auto ids, store_.ProposeTrials(rows_[index].id, trials, TrialState::kProposed));
       it->second->untuned.reset();
       for (size_t i = 0; i < trials.size(); ++i) {
         if (ids[i]) proposed.push_back({*ids[i], trials[i].trace_digest});

@@ -15,8 +15,7 @@ StatusOr<int64_t> StoreLeaseStore::IdOf(const std::string& device) const {
 }
 
 Status StoreLeaseStore::PersistDevice(const DeviceRecord& device) {
-  ASSIGN_OR_RETURN(DeviceRow row,
-                   store_.RegisterDevice({device.name, device.key, device.facts, device.epoch}, clock_.UnixNanos()));
+  ASSIGN_OR_RETURN(DeviceRow row, store_.RegisterDevice({device.name, device.key, device.facts, device.epoch}));
   rows_[device.name] = std::move(row);
   return OkStatus();
 }
@@ -25,23 +24,21 @@ StatusOr<int64_t> StoreLeaseStore::PersistGrant(const LeaseRecord& lease, int64_
   const auto it = rows_.find(lease.device);
   if (it == rows_.end()) return NotFound(fmt::format("grant lease of \"{}\": it never reported", lease.device));
   DeviceRow& row = it->second;
-  const int64_t now = clock_.UnixNanos();
   ASSIGN_OR_RETURN(const std::vector<LeaseRow> granted, store_.ListGrantedLeases());
   for (const LeaseRow& old : granted) {
-    if (old.device_id == row.id) RETURN_IF_ERROR(store_.EndLease(row.id, old.epoch, LeaseState::kRevoked, now));
+    if (old.device_id == row.id) RETURN_IF_ERROR(store_.EndLease(row.id, old.epoch, LeaseState::kRevoked));
   }
   if (epoch_floor > row.epoch) {
-    ASSIGN_OR_RETURN(row, store_.RegisterDevice({row.name, row.device_class, row.facts, epoch_floor}, now));
+    ASSIGN_OR_RETURN(row, store_.RegisterDevice({row.name, row.device_class, row.facts, epoch_floor}));
   }
-  ASSIGN_OR_RETURN(const LeaseRow fresh, store_.GrantLease(row.id, lease.request_id, now + ttl.count(), now));
+  ASSIGN_OR_RETURN(const LeaseRow fresh, store_.GrantLease(row.id, lease.request_id, ttl));
   row.epoch = fresh.epoch;
   return fresh.epoch;
 }
 
 Status StoreLeaseStore::PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) {
   ASSIGN_OR_RETURN(const int64_t id, IdOf(device));
-  const int64_t now = clock_.UnixNanos();
-  return store_.RenewLease(id, epoch, now + ttl.count(), now).status();
+  return store_.RenewLease(id, epoch, ttl).status();
 }
 
 Status StoreLeaseStore::PersistEnd(const std::string& device, int64_t epoch, LeaseEnd why) {
@@ -49,11 +46,10 @@ Status StoreLeaseStore::PersistEnd(const std::string& device, int64_t epoch, Lea
   const LeaseState state = why == LeaseEnd::kReleased  ? LeaseState::kReleased
                            : why == LeaseEnd::kExpired ? LeaseState::kExpired
                                                        : LeaseState::kRevoked;
-  return store_.EndLease(id, epoch, state, clock_.UnixNanos());
+  return store_.EndLease(id, epoch, state);
 }
 
 StatusOr<TrackerSnapshot> StoreLeaseStore::LoadTracker() {
-  RETURN_IF_ERROR(store_.ExpireLeases(clock_.UnixNanos()).status());
   ASSIGN_OR_RETURN(const std::vector<DeviceRow> devices, store_.ListDevices());
   ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, store_.ListGrantedLeases());
   TrackerSnapshot snapshot;

@@ -12,14 +12,13 @@ namespace lathe {
 // One thread at a time.
 class StoreLeaseStore : public LeaseStore {
  public:
-  // `store` and `clock` must outlive it.
-  StoreLeaseStore(Store& store, Clock& clock) : store_(store), clock_(clock) {}
+  // `store` must outlive it.
+  explicit StoreLeaseStore(Store& store) : store_(store) {}
 
   Status PersistDevice(const DeviceRecord& device) override;
   StatusOr<int64_t> PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) override;
   Status PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) override;
   Status PersistEnd(const std::string& device, int64_t epoch, LeaseEnd why) override;
-  // Leases that have run out are ended first; their trials go back to the queue.
   StatusOr<TrackerSnapshot> LoadTracker() override;
 
   // The device's row; NotFound before it was persisted or loaded.
@@ -27,7 +26,6 @@ class StoreLeaseStore : public LeaseStore {
 
  private:
   Store& store_;
-  Clock& clock_;
   std::map<std::string, DeviceRow> rows_;
 };
 

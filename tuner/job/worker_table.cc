@@ -1,5 +1,7 @@
 #include "tuner/job/worker_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -7,16 +9,27 @@ namespace lathe {
 namespace {
 
 constexpr Duration kNextSync = std::chrono::seconds(10);
+constexpr size_t kFormerKept = 16;
 
 }  // namespace
 
 void WorkerTable::Restore(const std::string& worker, TimePoint now) { workers_[worker].last_heard = now; }
 
-WorkerTable::Heard WorkerTable::Hear(const v1::SynchronizeRequest& request, TimePoint now) {
+StatusOr<WorkerTable::Heard> WorkerTable::Hear(const v1::SynchronizeRequest& request, TimePoint now) {
   Worker& worker = workers_[request.worker().name()];
-  const bool is_new_instance = worker.facts.instance() != request.worker().instance();
+  const uint64_t instance = request.worker().instance();
+  const bool is_new_instance = worker.facts.instance() != instance;
+  if (std::ranges::find(worker.former, instance) != worker.former.end())
+    return AlreadyExists(fmt::format(
+        "synchronize worker \"{}\": another process has taken this name since; give each worker a --name of "
+        "its own and start this one anew",
+        request.worker().name()));
+  if (is_new_instance && !worker.facts.name().empty()) {
+    worker.former.push_back(worker.facts.instance());
+    if (worker.former.size() > kFormerKept) worker.former.pop_front();
+  }
   worker.last_heard = now;
-  if (!is_new_instance && request.sequence() < worker.sequence) return {};  // Overtaken by a later one.
+  if (!is_new_instance && request.sequence() < worker.sequence) return Heard{};  // Overtaken by a later one.
   worker.sequence = request.sequence();
   worker.facts = request.worker();
   worker.is_draining = request.is_draining();
@@ -46,7 +59,9 @@ WorkerTable::Heard WorkerTable::Hear(const v1::SynchronizeRequest& request, Time
   for (auto& [trial, task] : worker.tasks) {
     if (declared.contains(trial)) continue;
     task.is_declared = task.is_building = false;
-    const bool was_told = task.told_in != 0 && request.accepted_revision() >= task.told_in;
+    // A higher one than any was given by a server of another life.
+    const uint64_t accepted = request.accepted_revision() <= revision_ ? request.accepted_revision() : 0;
+    const bool was_told = task.told_in != 0 && accepted >= task.told_in;
     if (was_told && ++task.lost >= kMaxLostDeliveries) heard.undeliverable.push_back(task.task);
     if (was_told) task.told_in = 0;
   }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "proto/lathe/v1/worker.pb.h"
 #include "support/clock.h"
+#include "support/status.h"
 
 namespace lathe {
 
@@ -37,7 +39,9 @@ class WorkerTable {
     std::vector<v1::BuildTask> undeliverable;
     std::vector<std::pair<int64_t, int32_t>> started;  // (trial, attempt): began since the last declaration.
   };
-  Heard Hear(const v1::SynchronizeRequest& request, TimePoint now);
+  // AlreadyExists for a process whose name another one has taken since: two of one name would take turns, and each
+  // would lose what the other was given.
+  StatusOr<Heard> Hear(const v1::SynchronizeRequest& request, TimePoint now);
 
   void Assign(const std::string& worker, v1::BuildTask task);
   void Done(const std::string& worker, int64_t trial_id, int32_t attempt);
@@ -76,6 +80,7 @@ class WorkerTable {
     uint64_t sequence = 0;
     std::map<int64_t, Task> tasks;  // By trial.
     std::vector<std::string> known_workloads;
+    std::deque<uint64_t> former;  // Instances, newest last.
   };
   const Worker* Find(const std::string& worker) const;
 

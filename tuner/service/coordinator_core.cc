@@ -1,8 +1,5 @@
 #include "tuner/service/coordinator_core.h"
 
-#include "support/clock.h"
-#include "support/status_macros.h"
-
 namespace lathe {
 namespace {
 
@@ -10,12 +7,7 @@ Status ShuttingDown() { return Unavailable("synchronize: the server is being sto
 
 }  // namespace
 
-StatusOr<CreatedJob> CoordinatorCore::SubmitJob(const JobRequest& request) {
-  const int64_t before = SystemClock().UnixNanos();
-  ASSIGN_OR_RETURN(JobRow job, coordinator_.SubmitJob(request));
-  const bool created = job.created_unix_ns >= before;
-  return CreatedJob{std::move(job), created};
-}
+StatusOr<CreatedJob> CoordinatorCore::SubmitJob(const JobRequest& request) { return coordinator_.SubmitJob(request); }
 
 void CoordinatorCore::SynchronizeLater(const v1::SynchronizeRequest& request, WorkerAnswer answer) {
   int64_t id = 0;

@@ -104,7 +104,7 @@ StatusOr<v1::ListWorkloadsResponse> CoreApi::ListWorkloads(const v1::ListWorkloa
 
 StatusOr<v1::ImportRecordsResponse> CoreApi::ImportRecords(const v1::ImportRecordsRequest& request) {
   std::istringstream lines(request.lines());
-  ASSIGN_OR_RETURN(const TransferCounts counts, lathe::ImportRecords(core_.store(), lines, clock_.UnixNanos()));
+  ASSIGN_OR_RETURN(const TransferCounts counts, lathe::ImportRecords(core_.store(), lines));
   v1::ImportRecordsResponse response;
   response.set_workloads(counts.workloads);
   response.set_records(counts.records);

@@ -10,7 +10,7 @@ StatusOr<CreatedJob> StoreCore::SubmitJob(const JobRequest&) {
 }
 
 StatusOr<JobRow> StoreCore::CancelJob(int64_t job_id, const std::string& reason) {
-  return store_.CancelJob(job_id, reason, SystemClock().UnixNanos());
+  return store_.CancelJob(job_id, reason);
 }
 
 }  // namespace lathe

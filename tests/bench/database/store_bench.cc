@@ -12,7 +12,6 @@
 namespace lathe {
 namespace {
 
-constexpr int64_t kNow = 1'700'000'000'000'000'000;
 constexpr int kWorkloads = 1000, kRecordsPerWorkload = 100;
 
 class Folder {
@@ -48,7 +47,7 @@ std::string TraceOf(int n) {
 
 void Fill(Store& store) {
   for (int w = 0; w < kWorkloads; ++w) {
-    (void)store.PutWorkload({KeyOf(w).workload, "conv", std::string(1500, 'x')}, kNow);
+    (void)store.PutWorkload({KeyOf(w).workload, "conv", std::string(1500, 'x')});
     std::vector<TuningRecord> records;
     for (int n = 0; n < kRecordsPerWorkload; ++n) {
       TuningRecord record;
@@ -60,7 +59,7 @@ void Fill(Store& store) {
       record.environment = "{}";
       records.push_back(std::move(record));
     }
-    if (!store.ImportRecords(records, kNow).ok()) abort();
+    if (!store.ImportRecords(records).ok()) abort();
   }
 }
 
@@ -69,7 +68,7 @@ const std::string& FullDatabase() {
   static const Folder folder;
   static const std::string path = [] {
     std::string file = folder.File();
-    Fill(**SqliteStore::Open(file, kNow));
+    Fill(**SqliteStore::Open(file));
     return file;
   }();
   return path;
@@ -115,28 +114,27 @@ BENCHMARK(BM_LatheBest)->ArgName("workloads")->Arg(1)->Arg(kWorkloads)->Unit(ben
 
 struct Job {
   explicit Job(Store& store) : store(store) {
-    (void)store.PutWorkload({KeyOf(0).workload, "conv", "text"}, kNow);
-    const int64_t job = store.CreateJob({"r", "net", "{}", {{KeyOf(0), "conv", 1, 1'000'000}}}, kNow)->job.id;
+    (void)store.PutWorkload({KeyOf(0).workload, "conv", "text"});
+    const int64_t job = store.CreateJob({"r", "net", "{}", {{KeyOf(0), "conv", 1, 1'000'000}}})->job.id;
     task = store.ListTasks(job)->front().id;
-    device = store.RegisterDevice({"local", "laptop", "{}", 0}, kNow)->id;
-    epoch = store.GrantLease(device, "bench", 2 * kNow, kNow)->epoch;
+    device = store.RegisterDevice({"local", "laptop", "{}", 0})->id;
+    epoch = store.GrantLease(device, "bench", std::chrono::hours(10'000))->epoch;
   }
   int64_t Propose(int n) {
     const std::string trace = TraceOf(n);
-    return (*store.ProposeTrials(task, std::vector{NewTrial{Sha256(trace), trace, 0.5, 1}}, TrialState::kBuildQueued,
-                                 kNow))[0]
+    return (*store.ProposeTrials(task, std::vector{NewTrial{Sha256(trace), trace, 0.5, 1}},
+                                 TrialState::kBuildQueued))[0]
         .value();
   }
   TrialRow Assign(int64_t id) {
-    const int64_t attempt = (**store.ClaimForBuild("w", 0, {.trial_id = id}, kNow)).attempt;
+    const int64_t attempt = (**store.ClaimForBuild("w", 0, {.trial_id = id})).attempt;
     (void)store.CommitBuild({id, attempt, BuiltArtifact{Sha256(fmt::format("m{}", id)), 1000}, "{}"},
-                            TrialState::kMeasureQueued, kNow);
-    return **store.ClaimForMeasure(device, epoch, {.trial_id = id}, kNow);
+                            TrialState::kMeasureQueued);
+    return **store.ClaimForMeasure(device, epoch, {.trial_id = id});
   }
   bool Commit(const TrialRow& trial) {
     const auto answer = store.CommitResult(
-        {trial.id, trial.attempt, device, epoch, *trial.module_digest, TrialState::kOk, TimingsOf(1000), "{}", ""},
-        kNow);
+        {trial.id, trial.attempt, device, epoch, *trial.module_digest, TrialState::kOk, TimingsOf(1000), "{}", ""});
     return answer.ok() && answer->ack == Ack::kAccepted;
   }
   Store& store;
@@ -146,7 +144,7 @@ struct Job {
 // One record, alone, durable: what a trial waits for at its end.
 void BM_CommitResultAlone(benchmark::State& state) {
   const Folder folder;
-  auto store = *SqliteStore::Open(folder.File(), kNow);
+  auto store = *SqliteStore::Open(folder.File());
   Job job(*store);
   int n = 0;
   for (auto _ : state) {
@@ -161,7 +159,7 @@ BENCHMARK(BM_CommitResultAlone)->Unit(benchmark::kMicrosecond)->Iterations(500);
 // All verbs of one trial in embedded mode: propose, claim, build, claim, result.
 void BM_WholeTrialAlone(benchmark::State& state) {
   const Folder folder;
-  auto store = *SqliteStore::Open(folder.File(), kNow);
+  auto store = *SqliteStore::Open(folder.File());
   Job job(*store);
   int n = 0;
   for (auto _ : state) {
@@ -177,7 +175,7 @@ void BM_CommitRate(benchmark::State& state) {
   static std::unique_ptr<Job> job;
   if (state.thread_index() == 0) {
     folder = std::make_unique<Folder>();
-    store = *SqliteStore::Open(folder->File(), kNow);
+    store = *SqliteStore::Open(folder->File());
     job = std::make_unique<Job>(*store);
   }
   int n = state.thread_index() * 1'000'000;

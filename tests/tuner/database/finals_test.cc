@@ -111,18 +111,17 @@ class StoreFinals : public testing::Test {
   // One round of one finalist.
   void Measure(int64_t round, int n, double median_ns, S outcome = S::kOk) {
     const std::vector<NewFinalist> finalists{FinalistOf(n)};
-    const auto begun = store_->BeginFinalRound(scene_.task_id, round, finalists, scene_.now);
+    const auto begun = store_->BeginFinalRound(scene_.task_id, round, finalists);
     ASSERT_TRUE(begun.ok()) << begun.status().message();
     ASSERT_EQ(begun->size(), 1u);
-    const auto answer =
-        store_->CommitResult(scene_.ResultOf(scene_.Run(begun->front().id), median_ns, outcome), scene_.now);
+    const auto answer = store_->CommitResult(scene_.ResultOf(scene_.Run(begun->front().id), median_ns, outcome));
     ASSERT_TRUE(answer.ok()) << answer.status().message();
     EXPECT_EQ(answer->trial_state, outcome) << "a round is not repeated because it is noisy";
     EXPECT_FALSE(answer->new_best) << "not before it is decided";
   }
   double Best() { return (*store_->QueryBest(std::vector{MakeKey()}))[0].record->timings->median_ns; }
 
-  std::unique_ptr<Store> store_ = *SqliteStore::OpenInMemory(kNow);
+  std::unique_ptr<Store> store_ = *SqliteStore::OpenInMemory();
   Scene scene_{*store_};
 };
 
@@ -134,7 +133,7 @@ TEST_F(StoreFinals, DecideWhatIsBestWhateverTheSearchSaw) {
     Measure(round, 2, 100 + round, round == 2 ? S::kNoisy : S::kOk);
   }
   EXPECT_EQ(Best(), 90);
-  EXPECT_TRUE(*store_->DecideFinals(scene_.task_id, kNow));
+  EXPECT_TRUE(*store_->DecideFinals(scene_.task_id));
   EXPECT_EQ(Best(), 102);
   scene_.Measure(3, 80);
   EXPECT_EQ(Best(), 102) << "one short measurement is no reason to change it";
@@ -157,13 +156,13 @@ TEST_F(StoreFinals, AreNoTrialsOfTheTask) {
 TEST_F(StoreFinals, BuildOnlyWhatIsGone) {
   scene_.Measure(1, 90);
   const std::vector<NewFinalist> finalists{FinalistOf(1), FinalistOf(2), FinalistOf(3, false)};
-  const std::vector<TrialRow> begun = *store_->BeginFinalRound(scene_.task_id, 1, finalists, kNow);
+  const std::vector<TrialRow> begun = *store_->BeginFinalRound(scene_.task_id, 1, finalists);
   ASSERT_EQ(begun.size(), 3u);
   EXPECT_EQ(begun[0].state, S::kMeasureQueued);
   EXPECT_EQ(store_->GetBlob(*begun[0].module_digest)->refs, 1);
   EXPECT_EQ(begun[1].state, S::kBuildQueued) << "its module was never here";
   EXPECT_EQ(begun[2].state, S::kBuildQueued);
-  EXPECT_THAT(*store_->BeginFinalRound(scene_.task_id, 1, finalists, kNow), IsEmpty()) << "said twice";
+  EXPECT_THAT(*store_->BeginFinalRound(scene_.task_id, 1, finalists), IsEmpty()) << "said twice";
   EXPECT_EQ(store_->GetBlob(*begun[0].module_digest)->refs, 1);
 }
 
@@ -172,21 +171,21 @@ TEST_F(StoreFinals, TakeBackABestThatTurnsOutToBeWrong) {
   scene_.Measure(2, 95);
   scene_.Measure(3, 93, S::kNoisy);
   Measure(1, 1, 0, S::kWrongResult);
-  EXPECT_FALSE(*store_->DecideFinals(scene_.task_id, kNow));
+  EXPECT_FALSE(*store_->DecideFinals(scene_.task_id));
   EXPECT_EQ(Best(), 95);
 }
 
 TEST_F(StoreFinals, AreForOpenTasks) {
-  ASSERT_TRUE(store_->SetTaskState(scene_.task_id, JobState::kDone, kNow).ok());
+  ASSERT_TRUE(store_->SetTaskState(scene_.task_id, JobState::kDone).ok());
   const std::vector<NewFinalist> finalists{FinalistOf(1)};
-  EXPECT_THAT(store_->BeginFinalRound(scene_.task_id, 1, finalists, kNow).status().message(),
+  EXPECT_THAT(store_->BeginFinalRound(scene_.task_id, 1, finalists).status().message(),
               HasSubstr("it is DONE; only an open task takes trials"));
 }
 
 TEST_F(StoreFinals, AreCancelledWithTheirJob) {
   const std::vector<NewFinalist> finalists{FinalistOf(1)};
-  const int64_t trial = store_->BeginFinalRound(scene_.task_id, 1, finalists, kNow)->front().id;
-  ASSERT_TRUE(store_->CancelJob(scene_.job_id, "enough", kNow).ok());
+  const int64_t trial = store_->BeginFinalRound(scene_.task_id, 1, finalists)->front().id;
+  ASSERT_TRUE(store_->CancelJob(scene_.job_id, "enough").ok());
   EXPECT_EQ(scene_.StateOf(trial), S::kCancelled);
 }
 
@@ -197,11 +196,11 @@ TEST_F(StoreFinals, DecideInAnotherDatabaseToo) {
     Measure(round, 1, 110 + round);
     Measure(round, 2, 100 + round);
   }
-  ASSERT_TRUE(store_->DecideFinals(scene_.task_id, kNow).ok());
+  ASSERT_TRUE(store_->DecideFinals(scene_.task_id).ok());
   std::stringstream text;
   ASSERT_TRUE(ExportRecords(*store_, text).ok());
-  auto other = *SqliteStore::OpenInMemory(kNow);
-  ASSERT_TRUE(ImportRecords(*other, text, kNow).ok());
+  auto other = *SqliteStore::OpenInMemory();
+  ASSERT_TRUE(ImportRecords(*other, text).ok());
   const TuningRecord best = *(*other->QueryBest(std::vector{MakeKey()}))[0].record;
   EXPECT_EQ(best.timings->median_ns, 102);
   EXPECT_EQ(best.final_round, 2);

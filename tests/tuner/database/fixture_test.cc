@@ -36,17 +36,17 @@ void ExpectMeansTheSame(Store& store) {
 TEST(Fixtures, OpensTheDatabaseOfAnEarlierRelease) {
   const TemporaryFolder folder;
   std::filesystem::copy_file(kFixtures + "tuned.db", folder / "tuned.db");
-  const auto store = SqliteStore::Open(folder / "tuned.db", kNow);
+  const auto store = SqliteStore::Open(folder / "tuned.db");
   ASSERT_TRUE(store.ok()) << store.status().ToString();
   ExpectMeansTheSame(**store);
 }
 
 TEST(Fixtures, ImportsTheRecordsOfAnEarlierRelease) {
   const TemporaryFolder folder;
-  const auto store = SqliteStore::Open(folder / "new.db", kNow);
+  const auto store = SqliteStore::Open(folder / "new.db");
   ASSERT_TRUE(store.ok()) << store.status().ToString();
   std::ifstream lines(kFixtures + "records.jsonl");
-  const StatusOr<TransferCounts> counts = ImportRecords(**store, lines, kNow);
+  const StatusOr<TransferCounts> counts = ImportRecords(**store, lines);
   ASSERT_TRUE(counts.ok()) << counts.status().ToString();
   EXPECT_EQ(counts->new_records, 12);
   ExpectMeansTheSame(**store);

@@ -28,7 +28,7 @@ std::map<TuningKey, int64_t> BestByDefinition(Store& store) {
 }
 
 std::unique_ptr<Store> RandomStore(Random& random, int trials) {
-  std::unique_ptr<Store> store = *SqliteStore::OpenInMemory(kNow);
+  std::unique_ptr<Store> store = *SqliteStore::OpenInMemory();
   Scene scene(*store);
   for (int n = 0; n < trials; ++n) {
     static constexpr S kOutcomes[] = {S::kOk, S::kOk, S::kNoisy, S::kCensored, S::kCrash, S::kWrongResult};
@@ -49,7 +49,7 @@ TEST(Best, AgreesWithItsDefinitionAfterAnyHistory) {
       record.key.codegen_version.revision = static_cast<int32_t>(random.Below(3));
       if (record.timings.has_value()) record.timings = MakeTimings(1 + static_cast<double>(random.Below(30)));
     }
-    ASSERT_TRUE(store->ImportRecords(foreign, kNow).ok());
+    ASSERT_TRUE(store->ImportRecords(foreign).ok());
     const auto expected = BestByDefinition(*store);
     for (const auto& [key, id] : expected) {
       const BestAnswer answer = (*store->QueryBest(std::vector{key}))[0];
@@ -66,8 +66,8 @@ TEST(RecordsJson, ComesBackAsItWentOut) {
   std::stringstream lines;
   const auto exported = ExportRecords(*from, lines);
   EXPECT_EQ(exported->workloads, 1);
-  auto to = *SqliteStore::OpenInMemory(kNow + 1);
-  const auto imported = ImportRecords(*to, lines, kNow + 1);
+  auto to = *SqliteStore::OpenInMemory();
+  const auto imported = ImportRecords(*to, lines);
   ASSERT_TRUE(imported.ok()) << imported.status().ToString();
   EXPECT_EQ(imported->new_records, exported->records);
   const auto before = *from->ListRecords({0, 1000}), after = *to->ListRecords({0, 1000});
@@ -87,22 +87,22 @@ TEST(RecordsJson, MergesTheSameFileOnce) {
   auto from = RandomStore(random, 5);
   std::stringstream lines;
   const int64_t records = ExportRecords(*from, lines)->records;
-  auto to = *SqliteStore::OpenInMemory(kNow);
+  auto to = *SqliteStore::OpenInMemory();
   for (const int64_t added : {records, int64_t{0}}) {
     std::istringstream in(lines.str());
-    EXPECT_EQ(ImportRecords(*to, in, kNow)->new_records, added);
+    EXPECT_EQ(ImportRecords(*to, in)->new_records, added);
   }
   std::istringstream in(lines.str());
-  EXPECT_EQ(ImportRecords(*from, in, kNow)->new_records, 0) << "its own export";
+  EXPECT_EQ(ImportRecords(*from, in)->new_records, 0) << "its own export";
 }
 
 TEST(RecordsJson, KeepsEqualTrialsOfTwoDatabasesApart) {  // Same ids, same module: only the stores differ.
-  auto a = *SqliteStore::OpenInMemory(kNow), b = *SqliteStore::OpenInMemory(kNow);
+  auto a = *SqliteStore::OpenInMemory(), b = *SqliteStore::OpenInMemory();
   Scene(*a).Measure(1, 100);
   Scene(*b).Measure(1, 90);
   std::stringstream lines;
   ASSERT_TRUE(ExportRecords(*b, lines).ok());
-  EXPECT_EQ(ImportRecords(*a, lines, kNow)->new_records, 1);
+  EXPECT_EQ(ImportRecords(*a, lines)->new_records, 1);
   EXPECT_EQ((*a->QueryBest(std::vector{MakeKey()}))[0].record->timings->median_ns, 90);
 }
 
@@ -112,7 +112,7 @@ struct BadLineCase {
 };  // `from` in a good file is replaced by `to`.
 class BadLineTest : public testing::TestWithParam<BadLineCase> {};
 TEST_P(BadLineTest, IsNamedWithItsLine) {
-  auto from = *SqliteStore::OpenInMemory(kNow);
+  auto from = *SqliteStore::OpenInMemory();
   Scene(*from).Measure(1, 100);
   std::stringstream lines;
   ASSERT_TRUE(ExportRecords(*from, lines).ok());
@@ -121,8 +121,8 @@ TEST_P(BadLineTest, IsNamedWithItsLine) {
   ASSERT_NE(at, std::string::npos);
   text.replace(at, GetParam().from.size(), GetParam().to);
   std::istringstream in(text);
-  auto to = *SqliteStore::OpenInMemory(kNow);
-  const auto imported = ImportRecords(*to, in, kNow);
+  auto to = *SqliteStore::OpenInMemory();
+  const auto imported = ImportRecords(*to, in);
   EXPECT_EQ(imported.code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(imported.status().message(), HasSubstr(GetParam().message));
 }
@@ -151,28 +151,28 @@ TEST(RecordsJson, SurvivesAnyDamage) {
   auto from = RandomStore(random, 3);
   std::stringstream lines;
   ASSERT_TRUE(ExportRecords(*from, lines).ok());
-  auto to = *SqliteStore::OpenInMemory(kNow);
+  auto to = *SqliteStore::OpenInMemory();
   for (int round = 0; round < 400; ++round) {
     std::string text = lines.str();
     for (uint64_t edits = 1 + random.Below(4); edits > 0; --edits)
       text[random.Below(text.size())] = static_cast<char>(random.Next());
     if (round % 4 == 0) text.resize(random.Below(text.size()));
     std::istringstream in(text);
-    (void)ImportRecords(*to, in, kNow);  // Any Status; no crash.
+    (void)ImportRecords(*to, in);  // Any Status; no crash.
   }
 }
 
 TEST(RecordsJson, CarriesACompilersWordsOfAnyBytes) {
-  auto store = *SqliteStore::OpenInMemory(kNow);
+  auto store = *SqliteStore::OpenInMemory();
   Scene scene(*store);
   const int64_t id = scene.Propose(1);
-  const int64_t attempt = (**store->ClaimForBuild("w", 0, {}, kNow)).attempt;
+  const int64_t attempt = (**store->ClaimForBuild("w", 0, {})).attempt;
   ASSERT_TRUE(
-      store->CommitBuild({id, attempt, BuildFailure{S::kBuildError, "bad \xff\xfe bytes"}, ""}, S::kBuilt, kNow).ok());
+      store->CommitBuild({id, attempt, BuildFailure{S::kBuildError, "bad \xff\xfe bytes"}, ""}, S::kBuilt).ok());
   std::stringstream lines;
   ASSERT_TRUE(ExportRecords(*store, lines).ok());
-  auto to = *SqliteStore::OpenInMemory(kNow);
-  EXPECT_EQ(ImportRecords(*to, lines, kNow)->new_records, 1);
+  auto to = *SqliteStore::OpenInMemory();
+  EXPECT_EQ(ImportRecords(*to, lines)->new_records, 1);
 }
 
 }  // namespace

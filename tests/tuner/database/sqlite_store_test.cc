@@ -25,8 +25,8 @@ using testing::HasSubstr;
 
 class SqliteStoreTest : public testing::Test {
  protected:
-  std::unique_ptr<SqliteStore> Open() { return *SqliteStore::Open(path_, kNow); }
-  Status OpenError() { return SqliteStore::Open(path_, kNow).status(); }
+  std::unique_ptr<SqliteStore> Open() { return *SqliteStore::Open(path_); }
+  Status OpenError() { return SqliteStore::Open(path_).status(); }
   void Script(const std::string& sql) {
     auto db = *Connection::Open(path_, Connection::Mode::kReadWrite);
     const Status status = db->Execute(sql);
@@ -57,8 +57,7 @@ TEST_F(SqliteStoreTest, BelongsToOneOwnerAtATime) {
   EXPECT_EQ(second.message(),
             fmt::format("open {}: process {} owns the file; use its server, or wait until it ends", path_, getpid()));
   std::filesystem::create_symlink(path_, folder_ / "link.db");
-  EXPECT_EQ(SqliteStore::Open(folder_ / "link.db", kNow).code(), StatusCode::kUnavailable)
-      << "another name of the same file";
+  EXPECT_EQ(SqliteStore::Open(folder_ / "link.db").code(), StatusCode::kUnavailable) << "another name of the same file";
   store.reset();
   EXPECT_TRUE(OpenError().ok());
 }
@@ -71,7 +70,7 @@ TEST_F(SqliteStoreTest, IsReadBesideItsOwner) {
   EXPECT_EQ((*reader->QueryBest(std::vector{MakeKey()}))[0].record->timings->median_ns, 100);
   scene.Measure(2, 50);
   EXPECT_EQ((*reader->QueryBest(std::vector{MakeKey()}))[0].record->timings->median_ns, 50) << "sees each commit";
-  const Status write = reader->Heartbeat(1, kNow);
+  const Status write = reader->Heartbeat(1);
   EXPECT_EQ(write.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(write.message(), HasSubstr("opened read-only; use the process that owns the file"));
   EXPECT_EQ(SqliteStore::OpenReadOnly(folder_ / "none.db").code(), StatusCode::kNotFound);
@@ -112,8 +111,8 @@ TEST_F(SqliteStoreTest, TakesOverWhatIsUnderWayInAnOlderFileAndPutsALateBestAsid
   Scene scene(*store);
   scene.Measure(1, 1000);
   const TrialRow former = scene.Run(scene.Build(2));
-  ASSERT_TRUE(store->EndLease(scene.device_id, scene.epoch, LeaseState::kReleased, kNow).ok());
-  const int64_t late = *store->CommitResult(scene.ResultOf(former, 10), kNow)->record_id;
+  ASSERT_TRUE(store->EndLease(scene.device_id, scene.epoch, LeaseState::kReleased).ok());
+  const int64_t late = *store->CommitResult(scene.ResultOf(former, 10))->record_id;
   scene.Lease();
   const RunResult under_way = scene.ResultOf(scene.Run(former.id), 2000);
   store.reset();
@@ -123,7 +122,7 @@ TEST_F(SqliteStoreTest, TakesOverWhatIsUnderWayInAnOlderFileAndPutsALateBestAsid
                   late));
   store = Open();
   EXPECT_EQ((*store->QueryBest(std::vector{MakeKey()}))[0].record->timings->median_ns, 1000);
-  EXPECT_EQ(store->CommitResult(under_way, kNow)->ack, Ack::kAccepted);
+  EXPECT_EQ(store->CommitResult(under_way)->ack, Ack::kAccepted);
 }
 
 TEST_F(SqliteStoreTest, RefusesTheDatabaseOfAnotherProgram) {
@@ -139,7 +138,7 @@ TEST_F(SqliteStoreTest, RefusesAFileThatIsNoDatabase) {
 }
 
 TEST_F(SqliteStoreTest, SaysThatAFolderIsMissing) {
-  const Status status = SqliteStore::Open(folder_ / "none/tuning.db", kNow).status();
+  const Status status = SqliteStore::Open(folder_ / "none/tuning.db").status();
   EXPECT_EQ(status.code(), StatusCode::kNotFound);
   EXPECT_THAT(status.message(), HasSubstr("No such file or directory; check the path"));
 }
@@ -163,12 +162,12 @@ TEST_F(SqliteStoreTest, FindsDamageInsteadOfCrashing) {
       for (int i = 0; i < 200; ++i)
         damaged[100 + random.Below(damaged.size() - 100)] = static_cast<char>(random.Next());
     std::ofstream(path_, std::ios::binary | std::ios::trunc) << damaged;
-    auto store = SqliteStore::Open(path_, kNow);  // Any Status will do; a crash or a hang will not.
+    auto store = SqliteStore::Open(path_);  // Any Status will do; a crash or a hang will not.
     if (!store.ok()) continue;
     (void)(*store)->QueryBest(std::vector{MakeKey()});
     (void)(*store)->ListRecords({});
     (void)(*store)->ListTrials({}, {});
-    (void)(*store)->CancelJob(1, "", kNow);
+    (void)(*store)->CancelJob(1, "");
   }
 }
 
@@ -189,7 +188,7 @@ TEST_F(SqliteStoreTest, LosesNothingWhenTheDiskIsFull) {
           store
               ->ProposeTrials(scene.task_id,
                               std::vector{NewTrial{Sha256(fmt::format("{}", n)), std::string(20'000, 'x'), 1.0, 1}},
-                              TrialState::kProposed, kNow)
+                              TrialState::kProposed)
               .status();
       if (failure.ok()) ++acknowledged;
     }
@@ -211,7 +210,7 @@ TEST_F(SqliteStoreTest, FailsOnlyTheOperationThatIsWrong) {
   std::atomic<bool> stop = false;
   std::atomic<int> wrong = 0;
   std::thread breaker([&] {
-    while (!stop) wrong += store->Heartbeat(99, kNow).code() == StatusCode::kNotFound ? 0 : 1;
+    while (!stop) wrong += store->Heartbeat(99).code() == StatusCode::kNotFound ? 0 : 1;
   });
   for (int n = 0; n < 50; ++n) scene.Measure(n, 100);
   stop = true;
@@ -222,12 +221,11 @@ TEST_F(SqliteStoreTest, FailsOnlyTheOperationThatIsWrong) {
 
 // The child commits and says each acknowledged record id; the parent kills it in the middle.
 [[noreturn]] void CommitUntilKilled(const std::string& path, int round, int out) {
-  auto store = SqliteStore::Open(path, kNow);
+  auto store = SqliteStore::Open(path);
   if (!store.ok()) _exit(1);
   Scene scene(**store, 0, fmt::format("round {}", round));
   const std::vector<LeaseRow> leases = *(*store)->ListGrantedLeases();
-  for (const LeaseRow& lease : leases)
-    (void)(*store)->EndLease(lease.device_id, lease.epoch, LeaseState::kRevoked, kNow);
+  for (const LeaseRow& lease : leases) (void)(*store)->EndLease(lease.device_id, lease.epoch, LeaseState::kRevoked);
   for (int n = 0;; ++n) {
     const CommitAnswer answer = scene.Measure(round * 100'000 + n, 1000 - round);
     if (answer.ack != Ack::kAccepted || write(out, &*answer.record_id, sizeof(int64_t)) != sizeof(int64_t)) _exit(2);

@@ -8,34 +8,36 @@
 namespace lathe {
 namespace {
 
+using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using S = TrialState;
 
 struct StoreKind {
   const char* name;
-  StatusOr<std::unique_ptr<SqliteStore>> (*open)(const std::string& path);
+  StatusOr<std::unique_ptr<SqliteStore>> (*open)(const std::string& path, Clock& clock);
 };
 
 class StoreTest : public testing::TestWithParam<StoreKind> {
  protected:
   TemporaryFolder folder_;
-  std::unique_ptr<Store> owner_ = *GetParam().open(folder_ / "tuning.db");
+  FakeClock clock_{kNow};
+  std::unique_ptr<Store> owner_ = *GetParam().open(folder_ / "tuning.db", clock_);
   Store& store_ = *owner_;
 };
 
 TEST_P(StoreTest, KeepsTheFirstTextOfAWorkload) {
   Workload workload = MakeWorkload();
-  EXPECT_EQ(store_.PutWorkload(workload, kNow)->text, "text 0");
+  EXPECT_EQ(store_.PutWorkload(workload)->text, "text 0");
   workload.text = "the same program with other names";
-  EXPECT_EQ(store_.PutWorkload(workload, kNow)->text, "text 0");
+  EXPECT_EQ(store_.PutWorkload(workload)->text, "text 0");
   EXPECT_EQ(store_.GetWorkload(workload.digest)->text, "text 0");
   EXPECT_EQ(store_.GetWorkload(Sha256("?")).code(), StatusCode::kNotFound);
 }
 
 TEST_P(StoreTest, FindsAWorkloadByTheStartOfItsDigest) {
-  const Digest digest = store_.PutWorkload(MakeWorkload(), kNow)->digest;
-  (void)store_.PutWorkload(MakeWorkload(1), kNow);
+  const Digest digest = store_.PutWorkload(MakeWorkload())->digest;
+  (void)store_.PutWorkload(MakeWorkload(1));
   for (const size_t length : {8, 9, 63, 64})
     EXPECT_THAT(*store_.FindWorkloads(digest.ToHex().substr(0, length)), ElementsAre(digest));
   EXPECT_TRUE(store_.FindWorkloads("00000000")->empty());
@@ -46,7 +48,7 @@ TEST_P(StoreTest, FindsAWorkloadByTheStartOfItsDigest) {
 TEST_P(StoreTest, KeepsWhatASearchSaysOfItsModel) {
   const Scene scene(store_);
   const ModelRound first{.trials = 16, .at_unix_ns = kNow, .batch = 16, .rows = 16, .pairs = 99, .pairs_right = 80};
-  ModelRound second{.trials = 32, .at_unix_ns = kNow + 1, .batch = 16, .rows = 48, .regret_at_1 = 0.5, .trees = 18};
+  ModelRound second{.trials = 32, .at_unix_ns = kNow, .batch = 16, .rows = 48, .regret_at_1 = 0.5, .trees = 18};
   ASSERT_TRUE(store_.RecordModelRound(scene.task_id, second).ok());
   ASSERT_TRUE(store_.RecordModelRound(scene.task_id, first).ok());
   EXPECT_THAT(*store_.ListModelRounds(scene.task_id), ElementsAre(first, second));
@@ -58,46 +60,46 @@ TEST_P(StoreTest, KeepsWhatASearchSaysOfItsModel) {
 
 TEST_P(StoreTest, ForgetsOldBlobsThatNobodyRefersTo) {
   const Digest a = Sha256("a"), b = Sha256("b");
-  ASSERT_TRUE(store_.PutBlob({a, 10, "model", 1, kNow}).ok());
-  ASSERT_TRUE(store_.PutBlob({b, 20, "model", 0, kNow}).ok());
-  EXPECT_TRUE(store_.ForgetUnreferencedBlobs(kNow, 10)->empty());
-  const auto forgotten = store_.ForgetUnreferencedBlobs(kNow + 1, 10);
+  ASSERT_TRUE(store_.PutBlob({a, 10, "model", 1}).ok());
+  ASSERT_TRUE(store_.PutBlob({b, 20, "model", 0}).ok());
+  EXPECT_TRUE(store_.ForgetUnreferencedBlobs(seconds(5), 10)->empty());
+  clock_.Advance(seconds(6));
+  const auto forgotten = store_.ForgetUnreferencedBlobs(seconds(5), 10);
   ASSERT_EQ(forgotten->size(), 1u);
   EXPECT_EQ(forgotten->front().digest, b);
-  EXPECT_EQ(store_.ChangeBlobRefs(a, -2, kNow).code(), StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(store_.ChangeBlobRefs(a, -1, kNow + 5).ok());
+  EXPECT_EQ(store_.ChangeBlobRefs(a, -2).code(), StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(store_.ChangeBlobRefs(a, -1).ok());
   EXPECT_EQ(store_.GetBlob(a)->refs, 0);
 }
 
 TEST_P(StoreTest, ReturnsTheSameJobForARepeatedRequest) {
-  (void)store_.PutWorkload(MakeWorkload(), kNow);
+  (void)store_.PutWorkload(MakeWorkload());
   NewJob job{"request-1", "resnet", "{\"trials\":64}", {{MakeKey(), "conv", 2, 64}}};
-  const auto first = store_.CreateJob(job, kNow), second = store_.CreateJob(job, kNow + 1);
+  const auto first = store_.CreateJob(job), second = store_.CreateJob(job);
   EXPECT_TRUE(first->created);
   EXPECT_FALSE(second->created);
   EXPECT_EQ(first->job.id, second->job.id);
   job.tasks[0].trial_budget = 65;
-  const auto other = store_.CreateJob(job, kNow);
+  const auto other = store_.CreateJob(job);
   EXPECT_EQ(other.code(), StatusCode::kAlreadyExists);
   EXPECT_THAT(other.status().message(),
               HasSubstr("request id request-1 belongs to job 1, which asks for something else"));
 }
 
 TEST_P(StoreTest, RefusesAJobWithoutItsWorkloadAndLeavesNothingBehind) {
-  const auto job = store_.CreateJob({"r", "net", "{}", {{MakeKey(), "conv", 1, 8}}}, kNow);
+  const auto job = store_.CreateJob({"r", "net", "{}", {{MakeKey(), "conv", 1, 8}}});
   EXPECT_EQ(job.code(), StatusCode::kNotFound);
   EXPECT_THAT(job.status().message(), HasSubstr("put the workload first"));
   EXPECT_TRUE(store_.ListJobs({})->empty());
-  EXPECT_EQ(store_.CreateJob({"r", "net", "{}", {}}, kNow).code(), StatusCode::kInvalidArgument);
-  EXPECT_EQ(store_.CreateJob({"", "net", "{}", {{MakeKey(), "conv", 1, 8}}}, kNow).code(),
-            StatusCode::kInvalidArgument);
+  EXPECT_EQ(store_.CreateJob({"r", "net", "{}", {}}).code(), StatusCode::kInvalidArgument);
+  EXPECT_EQ(store_.CreateJob({"", "net", "{}", {{MakeKey(), "conv", 1, 8}}}).code(), StatusCode::kInvalidArgument);
 }
 
 TEST_P(StoreTest, GivesTasksInTheirOrderWithTheirKeys) {
-  (void)store_.PutWorkload(MakeWorkload(0), kNow);
-  (void)store_.PutWorkload(MakeWorkload(1), kNow);
+  (void)store_.PutWorkload(MakeWorkload(0));
+  (void)store_.PutWorkload(MakeWorkload(1));
   const int64_t job =
-      store_.CreateJob({"r", "net", "{}", {{MakeKey(1), "second", 3, 8}, {MakeKey(0), "first", 1, 9}}}, kNow)->job.id;
+      store_.CreateJob({"r", "net", "{}", {{MakeKey(1), "second", 3, 8}, {MakeKey(0), "first", 1, 9}}})->job.id;
   const auto tasks = store_.ListTasks(job);
   ASSERT_EQ(tasks->size(), 2u);
   EXPECT_EQ((*tasks)[0].name, "second");
@@ -108,9 +110,9 @@ TEST_P(StoreTest, GivesTasksInTheirOrderWithTheirKeys) {
 }
 
 TEST_P(StoreTest, PagesJobs) {
-  (void)store_.PutWorkload(MakeWorkload(), kNow);
+  (void)store_.PutWorkload(MakeWorkload());
   for (int i = 0; i < 5; ++i)
-    ASSERT_TRUE(store_.CreateJob({fmt::format("r{}", i), "net", "{}", {{MakeKey(), "conv", 1, 8}}}, kNow).ok());
+    ASSERT_TRUE(store_.CreateJob({fmt::format("r{}", i), "net", "{}", {{MakeKey(), "conv", 1, 8}}}).ok());
   const auto page = store_.ListJobs({0, 3});
   ASSERT_EQ(page->size(), 3u);
   const auto rest = store_.ListJobs({page->back().id, 3});
@@ -120,43 +122,44 @@ TEST_P(StoreTest, PagesJobs) {
 
 TEST_P(StoreTest, NeverLeavesTheEndOfAJob) {
   Scene scene(store_);
-  EXPECT_TRUE(store_.SetJobState(scene.job_id, JobState::kRunning, "waits for a device \"rpi4\"", kNow).ok());
+  EXPECT_TRUE(store_.SetJobState(scene.job_id, JobState::kRunning, "waits for a device \"rpi4\"").ok());
   EXPECT_EQ(store_.GetJob(scene.job_id)->detail, "waits for a device \"rpi4\"");
-  EXPECT_TRUE(store_.SetJobState(scene.job_id, JobState::kDone, "", kNow).ok());
-  const Status status = store_.SetJobState(scene.job_id, JobState::kRunning, "", kNow);
+  EXPECT_TRUE(store_.SetJobState(scene.job_id, JobState::kDone, "").ok());
+  const Status status = store_.SetJobState(scene.job_id, JobState::kRunning, "");
   EXPECT_EQ(status.code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("it is DONE already"));
-  EXPECT_EQ(store_.CancelJob(scene.job_id, "late", kNow)->state, JobState::kDone);
+  EXPECT_EQ(store_.CancelJob(scene.job_id, "late")->state, JobState::kDone);
 }
 
 TEST_P(StoreTest, TakesATraceOncePerTask) {
   Scene scene(store_);
   const std::vector<NewTrial> trials{MakeTrial(1), MakeTrial(2), MakeTrial(1)};
-  const auto ids = store_.ProposeTrials(scene.task_id, trials, S::kProposed, kNow);
+  const auto ids = store_.ProposeTrials(scene.task_id, trials, S::kProposed);
   EXPECT_TRUE((*ids)[0].has_value());
   EXPECT_TRUE((*ids)[1].has_value());
   EXPECT_FALSE((*ids)[2].has_value());
-  EXPECT_EQ(*store_.ClaimForBuild("w", 0, {}, kNow), std::nullopt) << "a proposal is not released yet";
-  EXPECT_TRUE(*store_.AdvanceTrial(*(*ids)[1], 0, S::kBuildQueued, kNow));
-  EXPECT_EQ((**store_.ClaimForBuild("w", 0, {}, kNow)).trace_json, trials[1].trace_json);
+  EXPECT_EQ(*store_.ClaimForBuild("w", 0, {}), std::nullopt) << "a proposal is not released yet";
+  EXPECT_TRUE(*store_.AdvanceTrial(*(*ids)[1], 0, S::kBuildQueued));
+  EXPECT_EQ((**store_.ClaimForBuild("w", 0, {})).trace_json, trials[1].trace_json);
 }
 
 TEST_P(StoreTest, WalksATrialFromProposalToRecord) {
   Scene scene(store_);
   const int64_t id = scene.Propose(1);
-  const TrialRow building = **store_.ClaimForBuild("worker-1", 3, {.job_id = scene.job_id}, kNow);
+  const TrialRow building = **store_.ClaimForBuild("worker-1", 3, {.job_id = scene.job_id});
   EXPECT_EQ(building.state, S::kBuilding);
   EXPECT_EQ(building.worker, "worker-1");
   EXPECT_EQ(building.slot, 3);
   EXPECT_EQ(building.attempt, 1);
-  EXPECT_EQ(store_.CommitBuild({id, 1, BuiltArtifact{Sha256("m"), 9}, "{}"}, S::kBuilt, kNow)->trial_state, S::kBuilt);
-  EXPECT_TRUE(*store_.AdvanceTrial(id, 1, S::kMeasureQueued, kNow));
+  EXPECT_EQ(store_.CommitBuild({id, 1, BuiltArtifact{Sha256("m"), 9}, "{}"}, S::kBuilt)->trial_state, S::kBuilt);
+  EXPECT_TRUE(*store_.AdvanceTrial(id, 1, S::kMeasureQueued));
   EXPECT_EQ(store_.GetBlob(Sha256("m"))->refs, 1);
   scene.Lease();
   const TrialRow running = scene.Run(id);
   EXPECT_EQ(running.attempt, 2);
   EXPECT_EQ(running.device_id, scene.device_id);
-  const auto answer = store_.CommitResult(scene.ResultOf(running, 1000), kNow + 5);
+  clock_.Advance(Duration(5));
+  const auto answer = store_.CommitResult(scene.ResultOf(running, 1000));
   EXPECT_EQ(answer->ack, Ack::kAccepted);
   EXPECT_EQ(answer->trial_state, S::kOk);
   EXPECT_TRUE(answer->new_best);
@@ -178,10 +181,10 @@ TEST_P(StoreTest, WalksATrialFromProposalToRecord) {
 TEST_P(StoreTest, RecordsAFailedBuildInTheCompilersWords) {
   Scene scene(store_);
   const int64_t id = scene.Propose(1);
-  const TrialRow claim = **store_.ClaimForBuild("w", 0, {}, kNow);
+  const TrialRow claim = **store_.ClaimForBuild("w", 0, {});
   const BuildReport failed{id, claim.attempt, BuildFailure{S::kBuildError, "register tile spills"}, "{}"};
-  EXPECT_EQ(store_.CommitBuild(failed, S::kMeasureQueued, kNow)->ack, Ack::kAccepted);
-  EXPECT_EQ(store_.CommitBuild(failed, S::kMeasureQueued, kNow)->ack, Ack::kDuplicate);
+  EXPECT_EQ(store_.CommitBuild(failed, S::kMeasureQueued)->ack, Ack::kAccepted);
+  EXPECT_EQ(store_.CommitBuild(failed, S::kMeasureQueued)->ack, Ack::kDuplicate);
   EXPECT_EQ(store_.GetTrial(id)->error, "register tile spills");
   EXPECT_EQ(store_.ListRecords({})->size(), 1u);
   EXPECT_EQ(scene.Counts().trials_done, 1);
@@ -192,18 +195,18 @@ TEST_P(StoreTest, RecordsAFailedBuildInTheCompilersWords) {
 TEST_P(StoreTest, GivesADeviceOnlyTrialsOfItsClass) {
   Scene scene(store_);
   scene.Build(1);
-  const int64_t other = store_.RegisterDevice({"h100-01", "h100", "{}", 0}, kNow)->id;
-  const int64_t epoch = store_.GrantLease(other, "job", kNow + kSecond, kNow)->epoch;
-  EXPECT_EQ(*store_.ClaimForMeasure(other, epoch, {}, kNow), std::nullopt);
+  const int64_t other = store_.RegisterDevice({"h100-01", "h100", "{}", 0})->id;
+  const int64_t epoch = store_.GrantLease(other, "job", seconds(1))->epoch;
+  EXPECT_EQ(*store_.ClaimForMeasure(other, epoch, {}), std::nullopt);
 }
 
 TEST_P(StoreTest, MeasuresANoisyTrialOnceMore) {
   Scene scene(store_);
   scene.Lease();
   const int64_t id = scene.Build(1);
-  EXPECT_EQ(store_.CommitResult(scene.ResultOf(scene.Run(id), 900, S::kNoisy), kNow)->trial_state, S::kMeasureQueued);
+  EXPECT_EQ(store_.CommitResult(scene.ResultOf(scene.Run(id), 900, S::kNoisy))->trial_state, S::kMeasureQueued);
   EXPECT_EQ(scene.Counts().trials_done, 0);
-  EXPECT_EQ(store_.CommitResult(scene.ResultOf(scene.Run(id), 950, S::kNoisy), kNow)->trial_state, S::kNoisy);
+  EXPECT_EQ(store_.CommitResult(scene.ResultOf(scene.Run(id), 950, S::kNoisy))->trial_state, S::kNoisy);
   EXPECT_EQ(scene.Counts().trials_done, 1);
   EXPECT_EQ(*store_.CountMeasured(MakeKey()), 1) << "two records of one trace are one measured trace";
 }
@@ -212,18 +215,33 @@ TEST_P(StoreTest, TriesAgainAfterAPauseAndGivesUpAfterThreeRetries) {
   Scene scene(store_);
   const int64_t id = scene.Propose(1);
   for (const int64_t pause : {1, 4, 16}) {
-    const TrialRow claim = **store_.ClaimForBuild("w", 0, {}, scene.now);
-    EXPECT_EQ(store_.FailAttempt({id, claim.attempt}, InfraFailure::kOther, "connection lost", scene.now)->trial_state,
+    const TrialRow claim = **store_.ClaimForBuild("w", 0, {});
+    EXPECT_EQ(store_.FailAttempt({id, claim.attempt}, InfraFailure::kOther, "connection lost")->trial_state,
               S::kBuildQueued);
-    EXPECT_EQ(*store_.ClaimForBuild("w", 0, {}, scene.now + pause * kSecond - 1), std::nullopt);
-    scene.now += pause * kSecond;
+    clock_.Advance(seconds(pause) - Duration(1));
+    EXPECT_EQ(*store_.ClaimForBuild("w", 0, {}), std::nullopt);
+    clock_.Advance(Duration(1));
   }
-  (void)store_.ClaimForBuild("w", 0, {}, scene.now);
-  EXPECT_THAT(*store_.LoseWorker("w", scene.now), ElementsAre(id));
+  (void)store_.ClaimForBuild("w", 0, {});
+  EXPECT_THAT(*store_.LoseWorker("w"), ElementsAre(id));
   EXPECT_EQ(scene.StateOf(id), S::kInfraFailed);
   EXPECT_EQ(store_.GetTrial(id)->error, "worker lost: w");
   EXPECT_EQ(scene.Counts().trials_done, 1) << "or the job would never end";
   EXPECT_EQ(*store_.CountMeasured(MakeKey()), 0) << "it says nothing about the candidate, so another job may try it";
+}
+
+TEST_P(StoreTest, AWallClockThatIsSetBackFreezesNothing) {
+  Scene scene(store_);
+  const int64_t id = scene.Propose(1);
+  const TrialRow claim = **store_.ClaimForBuild("w", 0, {});
+  (void)store_.FailAttempt({id, claim.attempt}, InfraFailure::kOther, "connection lost");
+  clock_.StepWallClock(-std::chrono::hours(1));
+  clock_.Advance(seconds(1));
+  EXPECT_TRUE(store_.ClaimForBuild("w", 0, {})->has_value()) << "its second of waiting is over";
+  scene.Lease();
+  const std::vector<EventRow> events = *store_.ReadEvents(0, std::nullopt, 100);
+  EXPECT_TRUE(std::ranges::is_sorted(events, {}, &EventRow::at_unix_ns));
+  EXPECT_EQ(events.back().at_unix_ns, kNow + kSecond);
 }
 
 TEST_P(StoreTest, CallsAModulePoisonWhenItTookDownTwoDevices) {
@@ -232,18 +250,18 @@ TEST_P(StoreTest, CallsAModulePoisonWhenItTookDownTwoDevices) {
   scene.Lease();
   scene.Run(killer);
   const int64_t waiting = scene.Claim(innocent).id;
-  EXPECT_THAT(*store_.LoseDevice(scene.device_id, scene.now), ElementsAre(killer, waiting));
+  EXPECT_THAT(*store_.LoseDevice(scene.device_id), ElementsAre(killer, waiting));
   EXPECT_EQ(scene.StateOf(killer), S::kMeasureQueued);
-  scene.now += kSecond;
+  clock_.Advance(seconds(1));
   scene.Lease();
   scene.Run(killer);
-  (void)store_.LoseDevice(scene.device_id, scene.now);
+  (void)store_.LoseDevice(scene.device_id);
   EXPECT_EQ(scene.StateOf(killer), S::kMeasureQueued) << "the same device twice is one device";
-  scene.device_id = store_.RegisterDevice({"rpi4-02", "rpi4", "{}", 0}, kNow)->id;
-  scene.now += 4 * kSecond;
+  scene.device_id = store_.RegisterDevice({"rpi4-02", "rpi4", "{}", 0})->id;
+  clock_.Advance(seconds(4));
   scene.Lease();
   scene.Run(killer);
-  (void)store_.LoseDevice(scene.device_id, scene.now);
+  (void)store_.LoseDevice(scene.device_id);
   EXPECT_EQ(scene.StateOf(killer), S::kPoison);
   EXPECT_EQ(scene.StateOf(twin), S::kPoison);
   EXPECT_EQ(scene.StateOf(innocent), S::kMeasureQueued);
@@ -256,16 +274,16 @@ TEST_P(StoreTest, CancelsWhatIsOpenAndKeepsWhatIsDone) {
   scene.Measure(1, 500);
   const int64_t queued = scene.Propose(2), built = scene.Build(3), running = scene.Build(4);
   const TrialRow claim = scene.Run(running);
-  EXPECT_EQ(store_.CancelJob(scene.job_id, "by the user", kNow)->state, JobState::kCancelled);
+  EXPECT_EQ(store_.CancelJob(scene.job_id, "by the user")->state, JobState::kCancelled);
   for (const int64_t id : {queued, built, running}) EXPECT_EQ(scene.StateOf(id), S::kCancelled);
   EXPECT_EQ(store_.ListTasks(scene.job_id)->front().state, JobState::kCancelled);
   EXPECT_EQ(scene.Counts().trials_done, 1);
   EXPECT_EQ(scene.Counts().trials_open, 0);
   EXPECT_EQ(store_.GetBlob(*claim.module_digest)->refs, 0);
-  const auto late = store_.CommitResult(scene.ResultOf(claim, 100), kNow);
+  const auto late = store_.CommitResult(scene.ResultOf(claim, 100));
   EXPECT_EQ(late->ack, Ack::kStale);
   EXPECT_EQ(scene.Counts().trials_done, 1);
-  EXPECT_EQ(store_.ProposeTrials(scene.task_id, std::vector{MakeTrial(9)}, S::kProposed, kNow).code(),
+  EXPECT_EQ(store_.ProposeTrials(scene.task_id, std::vector{MakeTrial(9)}, S::kProposed).code(),
             StatusCode::kFailedPrecondition);
 }
 
@@ -332,10 +350,10 @@ ForeignTrace MakeForeign(int n, std::optional<double> median_ns) {
 }
 
 TEST_P(StoreTest, KeepsForeignSchedulesApartFromWhatWasMeasured) {
-  (void)store_.PutWorkload(MakeWorkload(), kNow);
+  (void)store_.PutWorkload(MakeWorkload());
   const std::vector traces{MakeForeign(1, std::nullopt), MakeForeign(2, 900), MakeForeign(3, 1)};
-  EXPECT_EQ(*store_.ImportForeign(traces, kNow), 3);
-  EXPECT_EQ(*store_.ImportForeign(traces, kNow), 0) << "twice is harmless";
+  EXPECT_EQ(*store_.ImportForeign(traces), 3);
+  EXPECT_EQ(*store_.ImportForeign(traces), 0) << "twice is harmless";
   EXPECT_EQ(*store_.ListForeign(MakeKey().workload, 10), (std::vector{traces[2], traces[1], traces[0]}));
   EXPECT_EQ(*store_.ListForeign(MakeKey().workload, 1), std::vector{traces[2]});
   EXPECT_EQ((*store_.QueryBest(std::vector{MakeKey()}))[0].lookup, Lookup::kMiss);
@@ -345,10 +363,10 @@ TEST_P(StoreTest, KeepsForeignSchedulesApartFromWhatWasMeasured) {
 
 TEST_P(StoreTest, RefusesForeignSchedulesOfNothing) {
   const std::vector unknown{MakeForeign(1, 5)};
-  EXPECT_THAT(store_.ImportForeign(unknown, kNow).status().message(), HasSubstr("has no text in the database"));
-  (void)store_.PutWorkload(MakeWorkload(), kNow);
+  EXPECT_THAT(store_.ImportForeign(unknown).status().message(), HasSubstr("has no text in the database"));
+  (void)store_.PutWorkload(MakeWorkload());
   std::vector never{MakeForeign(1, 5), MakeForeign(2, -1)};
-  EXPECT_THAT(store_.ImportForeign(never, kNow).status().message(), HasSubstr("its time is no time"));
+  EXPECT_THAT(store_.ImportForeign(never).status().message(), HasSubstr("its time is no time"));
   EXPECT_THAT(*store_.ListForeign(MakeKey().workload, 10), testing::IsEmpty()) << "all or nothing";
 }
 
@@ -361,7 +379,7 @@ TEST_P(StoreTest, ServesTheNewestOfSeveralOldVersions) {
     record.key.codegen_version = codegen;
     record.key.policy_version = policy;
     record.timings = MakeTimings(median);
-    EXPECT_EQ(*store_.ImportRecords(std::vector{record}, kNow), 1);
+    EXPECT_EQ(*store_.ImportRecords(std::vector{record}), 1);
   };
   add({19, 4}, 6, 300);
   add({19, 4}, 7, 200);
@@ -375,7 +393,7 @@ TEST_P(StoreTest, PrefersAnOkRecordToAFasterNoisyOne) {
   Scene scene(store_);
   scene.Lease(1'000'000 * kSecond);
   const int64_t id = scene.Build(1);
-  (void)store_.CommitResult(scene.ResultOf(scene.Run(id), 50, S::kNoisy), kNow);
+  (void)store_.CommitResult(scene.ResultOf(scene.Run(id), 50, S::kNoisy));
   EXPECT_EQ((*store_.QueryBest(std::vector{MakeKey()}))[0].record->status, S::kNoisy);
   EXPECT_TRUE(scene.Measure(2, 100).new_best);
   EXPECT_FALSE(scene.Measure(3, 100).new_best) << "a tie keeps the older record";
@@ -389,15 +407,14 @@ TEST_P(StoreTest, RefusesTimingsThatCannotBe) {
   const TrialRow claim = scene.Run(scene.Build(1));
   RunResult result = scene.ResultOf(claim, 100);
   result.timings->median_ns = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_THAT(store_.CommitResult(result, kNow).status().message(), HasSubstr("commit result of trial 1: timings min"));
+  EXPECT_THAT(store_.CommitResult(result).status().message(), HasSubstr("commit result of trial 1: timings min"));
   result.timings = MakeTimings(100);
   result.timings->max_error = std::numeric_limits<double>::infinity();
-  EXPECT_THAT(store_.CommitResult(result, kNow).status().message(), HasSubstr("largest error inf"));
+  EXPECT_THAT(store_.CommitResult(result).status().message(), HasSubstr("largest error inf"));
   result.timings.reset();
-  EXPECT_THAT(store_.CommitResult(result, kNow).status().message(), HasSubstr("OK comes without timings"));
+  EXPECT_THAT(store_.CommitResult(result).status().message(), HasSubstr("OK comes without timings"));
   result.outcome = S::kBuildError;
-  EXPECT_THAT(store_.CommitResult(result, kNow).status().message(),
-              HasSubstr("BUILD_ERROR is no outcome of a measurement"));
+  EXPECT_THAT(store_.CommitResult(result).status().message(), HasSubstr("BUILD_ERROR is no outcome of a measurement"));
   EXPECT_EQ(scene.StateOf(claim.id), S::kRunning);
 }
 
@@ -443,24 +460,24 @@ TEST_P(StoreTest, LosesNothingBetweenManyThreads) {
   constexpr int kThreads = 4, kTrials = 25;
   std::vector<NewTrial> trials;
   for (int n = 0; n < kThreads * kTrials; ++n) trials.push_back(MakeTrial(n));
-  ASSERT_TRUE(store_.ProposeTrials(scene.task_id, trials, S::kBuildQueued, kNow).ok());
+  ASSERT_TRUE(store_.ProposeTrials(scene.task_id, trials, S::kBuildQueued).ok());
   std::atomic<int> failures = 0;
   const auto work = [&](int thread) {
     for (int i = 0; i < kTrials; ++i) {
-      const auto built = store_.ClaimForBuild(fmt::format("w{}", thread), 0, {}, kNow);
+      const auto built = store_.ClaimForBuild(fmt::format("w{}", thread), 0, {});
       if (!built.ok() || !built->has_value()) {
         ++failures;
         continue;
       }
       const TrialRow& b = **built;
       const auto commit =
-          store_.CommitBuild({b.id, b.attempt, BuiltArtifact{Sha256(b.trace_json), 1}, ""}, S::kMeasureQueued, kNow);
-      const auto claimed = store_.ClaimForMeasure(scene.device_id, scene.epoch, {}, kNow);
+          store_.CommitBuild({b.id, b.attempt, BuiltArtifact{Sha256(b.trace_json), 1}, ""}, S::kMeasureQueued);
+      const auto claimed = store_.ClaimForMeasure(scene.device_id, scene.epoch, {});
       if (!commit.ok() || !claimed.ok() || !claimed->has_value()) {
         ++failures;
         continue;
       }
-      const auto answer = store_.CommitResult(scene.ResultOf(**claimed, 100 + i), kNow);
+      const auto answer = store_.CommitResult(scene.ResultOf(**claimed, 100 + i));
       const auto best = store_.QueryBest(std::vector{MakeKey()});
       if (!answer.ok() || answer->ack != Ack::kAccepted || !best.ok() || (*best)[0].lookup != Lookup::kHit) ++failures;
     }
@@ -475,8 +492,9 @@ TEST_P(StoreTest, LosesNothingBetweenManyThreads) {
 
 INSTANTIATE_TEST_SUITE_P(
     Stores, StoreTest,
-    testing::Values(StoreKind{"Memory", [](const std::string&) { return SqliteStore::OpenInMemory(kNow); }},
-                    StoreKind{"File", [](const std::string& path) { return SqliteStore::Open(path, kNow); }}),
+    testing::Values(
+        StoreKind{"Memory", [](const std::string&, Clock& clock) { return SqliteStore::OpenInMemory(clock); }},
+        StoreKind{"File", [](const std::string& path, Clock& clock) { return SqliteStore::Open(path, clock); }}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

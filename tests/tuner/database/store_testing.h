@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 
+#include "tests/support/fake_clock.h"
 #include "tests/support/temporary_folder.h"
 #include "tuner/database/sqlite_store.h"
 
@@ -41,38 +42,38 @@ inline Timings MakeTimings(double median_ns) {
 class Scene {
  public:
   explicit Scene(Store& store, int workload = 0, std::string request_id = "request-1") : store(store) {
-    EXPECT_TRUE(store.PutWorkload(MakeWorkload(workload), kNow).ok());
-    job_id = store.CreateJob({request_id, "net", kJobSpec, {{MakeKey(workload), "conv", 2, 64}}}, kNow)->job.id;
+    EXPECT_TRUE(store.PutWorkload(MakeWorkload(workload)).ok());
+    job_id = store.CreateJob({request_id, "net", kJobSpec, {{MakeKey(workload), "conv", 2, 64}}})->job.id;
     task_id = store.ListTasks(job_id)->front().id;
-    device_id = store.RegisterDevice({"rpi4-01", "rpi4", "{}", 0}, kNow)->id;
+    device_id = store.RegisterDevice({"rpi4-01", "rpi4", "{}", 0})->id;
   }
   int64_t Lease(int64_t ttl = 30 * kSecond) {
-    const auto lease = store.GrantLease(device_id, "job", now + ttl, now);
+    const auto lease = store.GrantLease(device_id, "job", Duration(ttl));
     EXPECT_TRUE(lease.ok()) << lease.status().ToString();
     return epoch = lease->epoch;
   }
   int64_t Propose(int n) {
     const std::vector<NewTrial> trials{MakeTrial(n)};
-    return (*store.ProposeTrials(task_id, trials, TrialState::kBuildQueued, now))[0].value();
+    return (*store.ProposeTrials(task_id, trials, TrialState::kBuildQueued))[0].value();
   }
   // Walks a new trial to the state after its build.
   int64_t Build(int n, const std::string& module = "") {
     const int64_t id = Propose(n);
-    const TrialRow claim = **store.ClaimForBuild("worker-1", 0, {.trial_id = id}, now);
+    const TrialRow claim = **store.ClaimForBuild("worker-1", 0, {.trial_id = id});
     const Digest digest = Sha256(module.empty() ? fmt::format("module {}", n) : module);
     EXPECT_TRUE(
-        store.CommitBuild({id, claim.attempt, BuiltArtifact{digest, 100}, "{}"}, TrialState::kMeasureQueued, now).ok());
+        store.CommitBuild({id, claim.attempt, BuiltArtifact{digest, 100}, "{}"}, TrialState::kMeasureQueued).ok());
     return id;
   }
   TrialRow Claim(int64_t trial_id) {
-    const auto claim = store.ClaimForMeasure(device_id, epoch, {.trial_id = trial_id}, now);
+    const auto claim = store.ClaimForMeasure(device_id, epoch, {.trial_id = trial_id});
     EXPECT_TRUE(claim.ok()) << claim.status().ToString();
     EXPECT_TRUE(claim->has_value()) << "trial " << trial_id << " does not wait for a device";
     return **claim;
   }
   TrialRow Run(int64_t trial_id) {
     const TrialRow claim = Claim(trial_id);
-    EXPECT_TRUE(*store.AdvanceTrial(trial_id, claim.attempt, TrialState::kRunning, now));
+    EXPECT_TRUE(*store.AdvanceTrial(trial_id, claim.attempt, TrialState::kRunning));
     return *store.GetTrial(trial_id);
   }
   RunResult ResultOf(const TrialRow& claim, double median_ns, TrialState outcome = TrialState::kOk) {
@@ -93,7 +94,7 @@ class Scene {
   // A whole trial.
   CommitAnswer Measure(int n, double median_ns, TrialState outcome = TrialState::kOk) {
     if (epoch == 0) Lease(1'000'000 * kSecond);
-    const auto answer = store.CommitResult(ResultOf(Run(Build(n)), median_ns, outcome), now);
+    const auto answer = store.CommitResult(ResultOf(Run(Build(n)), median_ns, outcome));
     EXPECT_TRUE(answer.ok()) << answer.status().ToString();
     return *answer;
   }
@@ -102,7 +103,6 @@ class Scene {
 
   Store& store;
   int64_t job_id = 0, task_id = 0, device_id = 0, epoch = 0;
-  int64_t now = kNow;
 };
 
 }  // namespace lathe

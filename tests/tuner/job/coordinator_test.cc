@@ -273,9 +273,9 @@ TEST(Coordinator, TriesForeignSchedulesFirstAndBelievesOnlyItsOwnMeasurements) {
   const std::vector foreign{ForeignSplit(4, 0.5), ForeignSplit(8, std::nullopt)};
   std::vector<ForeignTrace> bad{{foreign[0].workload, Sha256("[[],[]"), "[[],[]", "tvm", "llvm", 0.1}};
   const PrimFunc func = *ParsePrimFunc(kMatmulText, "matmul.py");
-  ASSERT_TRUE(farm.store().PutWorkload({WorkloadDigest(func), func.name, kMatmulText}, 1).ok());
-  ASSERT_EQ(*farm.store().ImportForeign(foreign, 1), 2);
-  ASSERT_EQ(*farm.store().ImportForeign(bad, 1), 1);
+  ASSERT_TRUE(farm.store().PutWorkload({WorkloadDigest(func), func.name, kMatmulText}).ok());
+  ASSERT_EQ(*farm.store().ImportForeign(foreign), 2);
+  ASSERT_EQ(*farm.store().ImportForeign(bad), 1);
   farm.AddDevice("d1");
   const int64_t job = farm.Submit(12);
   ASSERT_TRUE(farm.WaitFor(job));
@@ -758,10 +758,10 @@ TEST(Coordinator, StartsWithoutAJobThatItCannotRead) {
   const JobRequest request = farm.RequestFor(4, "good");
   farm.Stop();
   {
-    const auto store = *SqliteStore::Open(farm.folder() + "/t.db", 1);
-    ASSERT_TRUE(store->PutWorkload(request.tasks[0].workload, 1).ok());
+    const auto store = *SqliteStore::Open(farm.folder() + "/t.db");
+    ASSERT_TRUE(store->PutWorkload(request.tasks[0].workload).ok());
     const TuningKey key = KeyFor(request.tasks[0].workload.digest, request.tasks[0].target, "local");
-    ASSERT_TRUE(store->CreateJob({"bad", "bad", "no spec", {{key, "matmul", 1, 4}}}, 1).ok());
+    ASSERT_TRUE(store->CreateJob({"bad", "bad", "no spec", {{key, "matmul", 1, 4}}}).ok());
   }
   farm.Start();
   EXPECT_EQ(farm.store().GetJob(1)->state, JobState::kFailed);

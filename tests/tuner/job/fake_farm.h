@@ -201,10 +201,9 @@ class FakeFarm {
   ~FakeFarm() { Stop(); }
 
   void Start() {
-    const int64_t now = options_.clock->UnixNanos();
-    StatusOr<std::unique_ptr<SqliteStore>> store = options_.database.empty()
-                                                       ? SqliteStore::OpenInMemory(now)
-                                                       : SqliteStore::Open(folder_ / options_.database, now);
+    StatusOr<std::unique_ptr<SqliteStore>> store =
+        options_.database.empty() ? SqliteStore::OpenInMemory(*options_.clock)
+                                  : SqliteStore::Open(folder_ / options_.database, *options_.clock);
     ASSERT_TRUE(store.ok()) << store.status().message();
     CoordinatorOptions coordinator_options{
         .directory = folder_ / "files",
@@ -252,9 +251,9 @@ class FakeFarm {
   }
   int64_t Submit(int64_t trials, const std::string& id = "request-1") { return Submit(RequestFor(trials, id)); }
   int64_t Submit(const JobRequest& request) {
-    const StatusOr<JobRow> row = coordinator_->SubmitJob(request);
-    EXPECT_TRUE(row.ok()) << row.status().message();
-    return row.ok() ? row->id : 0;
+    const StatusOr<CreatedJob> created = coordinator_->SubmitJob(request);
+    EXPECT_TRUE(created.ok()) << created.status().message();
+    return created.ok() ? created->job.id : 0;
   }
   bool WaitFor(int64_t job) { return coordinator_->WaitForJob(job, kHangGuard); }
   // Looks until it is so; for what no call waits for.

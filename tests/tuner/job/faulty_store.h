@@ -14,8 +14,8 @@ class FaultyStore : public Store {
   using Before = std::function<Status(std::string_view verb)>;
   FaultyStore(std::unique_ptr<Store> store, Before before) : store_(std::move(store)), before_(std::move(before)) {}
 
-  StatusOr<Workload> PutWorkload(const Workload& workload, int64_t now) override {
-    return Try("PutWorkload", [&] { return store_->PutWorkload(workload, now); });
+  StatusOr<Workload> PutWorkload(const Workload& workload) override {
+    return Try("PutWorkload", [&] { return store_->PutWorkload(workload); });
   }
   StatusOr<Workload> GetWorkload(const Digest& digest) override {
     return Try("GetWorkload", [&] { return store_->GetWorkload(digest); });
@@ -32,14 +32,14 @@ class FaultyStore : public Store {
   StatusOr<BlobRow> GetBlob(const Digest& digest) override {
     return Try("GetBlob", [&] { return store_->GetBlob(digest); });
   }
-  Status ChangeBlobRefs(const Digest& digest, int64_t delta, int64_t now) override {
-    return Try("ChangeBlobRefs", [&] { return store_->ChangeBlobRefs(digest, delta, now); });
+  Status ChangeBlobRefs(const Digest& digest, int64_t delta) override {
+    return Try("ChangeBlobRefs", [&] { return store_->ChangeBlobRefs(digest, delta); });
   }
-  StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(int64_t last_used_before, int limit) override {
-    return Try("ForgetUnreferencedBlobs", [&] { return store_->ForgetUnreferencedBlobs(last_used_before, limit); });
+  StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(Duration unused_for, int limit) override {
+    return Try("ForgetUnreferencedBlobs", [&] { return store_->ForgetUnreferencedBlobs(unused_for, limit); });
   }
-  StatusOr<CreatedJob> CreateJob(const NewJob& job, int64_t now) override {
-    return Try("CreateJob", [&] { return store_->CreateJob(job, now); });
+  StatusOr<CreatedJob> CreateJob(const NewJob& job) override {
+    return Try("CreateJob", [&] { return store_->CreateJob(job); });
   }
   StatusOr<JobRow> GetJob(int64_t job_id) override {
     return Try("GetJob", [&] { return store_->GetJob(job_id); });
@@ -53,52 +53,54 @@ class FaultyStore : public Store {
   StatusOr<TaskRow> GetTask(int64_t task_id) override {
     return Try("GetTask", [&] { return store_->GetTask(task_id); });
   }
-  Status SetJobState(int64_t job_id, JobState state, std::string_view detail, int64_t now) override {
-    return Try("SetJobState", [&] { return store_->SetJobState(job_id, state, detail, now); });
+  Status SetJobState(int64_t job_id, JobState state, std::string_view detail) override {
+    return Try("SetJobState", [&] { return store_->SetJobState(job_id, state, detail); });
   }
-  Status SetTaskState(int64_t task_id, JobState state, int64_t now) override {
-    return Try("SetTaskState", [&] { return store_->SetTaskState(task_id, state, now); });
+  Status SetTaskState(int64_t task_id, JobState state) override {
+    return Try("SetTaskState", [&] { return store_->SetTaskState(task_id, state); });
   }
-  StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason, int64_t now) override {
-    return Try("CancelJob", [&] { return store_->CancelJob(job_id, reason, now); });
+  StatusOr<JobRow> CancelJob(int64_t job_id, std::string_view reason) override {
+    return Try("CancelJob", [&] { return store_->CancelJob(job_id, reason); });
   }
-  StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id, int64_t now) override {
-    return Try("CancelWaitingTrials", [&] { return store_->CancelWaitingTrials(job_id, now); });
+  Status CancelTrials(std::span<const int64_t> trial_ids) override {
+    return Try("CancelTrials", [&] { return store_->CancelTrials(trial_ids); });
+  }
+  StatusOr<std::vector<int64_t>> CancelWaitingTrials(int64_t job_id) override {
+    return Try("CancelWaitingTrials", [&] { return store_->CancelWaitingTrials(job_id); });
   }
   StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
-                                                              TrialState initial, int64_t now) override {
-    return Try("ProposeTrials", [&] { return store_->ProposeTrials(task_id, trials, initial, now); });
+                                                              TrialState initial) override {
+    return Try("ProposeTrials", [&] { return store_->ProposeTrials(task_id, trials, initial); });
   }
   StatusOr<std::vector<TrialRow>> BeginFinalRound(int64_t task_id, int64_t round,
-                                                  std::span<const NewFinalist> finalists, int64_t now) override {
-    return Try("BeginFinalRound", [&] { return store_->BeginFinalRound(task_id, round, finalists, now); });
+                                                  std::span<const NewFinalist> finalists) override {
+    return Try("BeginFinalRound", [&] { return store_->BeginFinalRound(task_id, round, finalists); });
   }
-  StatusOr<bool> DecideFinals(int64_t task_id, int64_t now) override {
-    return Try("DecideFinals", [&] { return store_->DecideFinals(task_id, now); });
+  StatusOr<bool> DecideFinals(int64_t task_id) override {
+    return Try("DecideFinals", [&] { return store_->DecideFinals(task_id); });
   }
-  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) override {
-    return Try("AdvanceTrial", [&] { return store_->AdvanceTrial(trial_id, attempt, to, now); });
+  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to) override {
+    return Try("AdvanceTrial", [&] { return store_->AdvanceTrial(trial_id, attempt, to); });
   }
-  StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
-                                                  int64_t now) override {
-    return Try("ClaimForBuild", [&] { return store_->ClaimForBuild(worker, slot, filter, now); });
+  StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
+                                                  const TrialFilter& filter) override {
+    return Try("ClaimForBuild", [&] { return store_->ClaimForBuild(worker, slot, filter); });
   }
-  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success, int64_t now) override {
-    return Try("CommitBuild", [&] { return store_->CommitBuild(result, after_success, now); });
+  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success) override {
+    return Try("CommitBuild", [&] { return store_->CommitBuild(result, after_success); });
   }
-  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter,
-                                                    int64_t now) override {
-    return Try("ClaimForMeasure", [&] { return store_->ClaimForMeasure(device_id, epoch, filter, now); });
+  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch,
+                                                    const TrialFilter& filter) override {
+    return Try("ClaimForMeasure", [&] { return store_->ClaimForMeasure(device_id, epoch, filter); });
   }
-  StatusOr<CommitAnswer> CommitResult(const RunResult& result, int64_t now) override {
-    return Try("CommitResult", [&] { return store_->CommitResult(result, now); });
+  StatusOr<CommitAnswer> CommitResult(const RunResult& result) override {
+    return Try("CommitResult", [&] { return store_->CommitResult(result); });
   }
-  StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error,
-                                     int64_t now) override {
-    return Try("FailAttempt", [&] { return store_->FailAttempt(fence, failure, error, now); });
+  StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error) override {
+    return Try("FailAttempt", [&] { return store_->FailAttempt(fence, failure, error); });
   }
-  StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker, int64_t now) override {
-    return Try("LoseWorker", [&] { return store_->LoseWorker(worker, now); });
+  StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker) override {
+    return Try("LoseWorker", [&] { return store_->LoseWorker(worker); });
   }
   StatusOr<TrialRow> GetTrial(int64_t trial_id) override {
     return Try("GetTrial", [&] { return store_->GetTrial(trial_id); });
@@ -115,29 +117,26 @@ class FaultyStore : public Store {
   StatusOr<std::vector<ModelRound>> ListModelRounds(int64_t task_id) override {
     return Try("ListModelRounds", [&] { return store_->ListModelRounds(task_id); });
   }
-  StatusOr<DeviceRow> RegisterDevice(const NewDevice& device, int64_t now) override {
-    return Try("RegisterDevice", [&] { return store_->RegisterDevice(device, now); });
+  StatusOr<DeviceRow> RegisterDevice(const NewDevice& device) override {
+    return Try("RegisterDevice", [&] { return store_->RegisterDevice(device); });
   }
-  Status Heartbeat(int64_t device_id, int64_t now) override {
-    return Try("Heartbeat", [&] { return store_->Heartbeat(device_id, now); });
+  Status Heartbeat(int64_t device_id) override {
+    return Try("Heartbeat", [&] { return store_->Heartbeat(device_id); });
   }
   StatusOr<std::vector<DeviceRow>> ListDevices() override {
     return Try("ListDevices", [&] { return store_->ListDevices(); });
   }
-  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, int64_t expires, int64_t now) override {
-    return Try("GrantLease", [&] { return store_->GrantLease(device_id, holder, expires, now); });
+  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl) override {
+    return Try("GrantLease", [&] { return store_->GrantLease(device_id, holder, ttl); });
   }
-  StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, int64_t expires, int64_t now) override {
-    return Try("RenewLease", [&] { return store_->RenewLease(device_id, epoch, expires, now); });
+  StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, Duration ttl) override {
+    return Try("RenewLease", [&] { return store_->RenewLease(device_id, epoch, ttl); });
   }
-  Status EndLease(int64_t device_id, int64_t epoch, LeaseState end, int64_t now) override {
-    return Try("EndLease", [&] { return store_->EndLease(device_id, epoch, end, now); });
+  Status EndLease(int64_t device_id, int64_t epoch, LeaseState end) override {
+    return Try("EndLease", [&] { return store_->EndLease(device_id, epoch, end); });
   }
-  StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id, int64_t now) override {
-    return Try("LoseDevice", [&] { return store_->LoseDevice(device_id, now); });
-  }
-  StatusOr<std::vector<LeaseRow>> ExpireLeases(int64_t now) override {
-    return Try("ExpireLeases", [&] { return store_->ExpireLeases(now); });
+  StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id) override {
+    return Try("LoseDevice", [&] { return store_->LoseDevice(device_id); });
   }
   StatusOr<std::vector<LeaseRow>> ListGrantedLeases() override {
     return Try("ListGrantedLeases", [&] { return store_->ListGrantedLeases(); });
@@ -160,11 +159,11 @@ class FaultyStore : public Store {
   StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) override {
     return Try("ListRecords", [&] { return store_->ListRecords(page); });
   }
-  StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records, int64_t now) override {
-    return Try("ImportRecords", [&] { return store_->ImportRecords(records, now); });
+  StatusOr<int64_t> ImportRecords(std::span<const TuningRecord> records) override {
+    return Try("ImportRecords", [&] { return store_->ImportRecords(records); });
   }
-  StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces, int64_t now) override {
-    return Try("ImportForeign", [&] { return store_->ImportForeign(traces, now); });
+  StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces) override {
+    return Try("ImportForeign", [&] { return store_->ImportForeign(traces); });
   }
   StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) override {
     return Try("ListForeign", [&] { return store_->ListForeign(workload, limit); });

@@ -44,7 +44,7 @@ v1::SynchronizeResponse Answer(WorkerTable& table, const std::string& worker) {
 TEST(WorkerTable, LetsAWorkerHoldItsSlotsAndOneMore) {
   WorkerTable table;
   EXPECT_EQ(table.Capacity("w"), 0) << "not heard yet";
-  (void)table.Hear(From("w", 1), kMorning);
+  ASSERT_TRUE(table.Hear(From("w", 1), kMorning).ok());
   EXPECT_EQ(table.Capacity("w"), 3);
   for (int trial = 1; trial <= 3; ++trial) table.Assign("w", TaskFor(trial));
   EXPECT_EQ(table.Capacity("w"), 0);
@@ -52,14 +52,14 @@ TEST(WorkerTable, LetsAWorkerHoldItsSlotsAndOneMore) {
   EXPECT_THAT(Answer(table, "w").desired(), SizeIs(3));
   v1::SynchronizeRequest draining = From("w", 2);
   draining.set_is_draining(true);
-  (void)table.Hear(draining, kMorning);
+  ASSERT_TRUE(table.Hear(draining, kMorning).ok());
   table.Done("w", 1, 1);
   EXPECT_EQ(table.Capacity("w"), 0) << "it drains";
 }
 
 TEST(WorkerTable, SendsATextOnceAndOnlyToWhoLacksIt) {
   WorkerTable table;
-  (void)table.Hear(From("w", 1), kMorning);
+  ASSERT_TRUE(table.Hear(From("w", 1), kMorning).ok());
   table.Assign("w", TaskFor(1));
   table.Assign("w", TaskFor(2));
   std::vector<std::string> needed;
@@ -67,7 +67,7 @@ TEST(WorkerTable, SendsATextOnceAndOnlyToWhoLacksIt) {
   EXPECT_THAT(needed, ElementsAre(std::string(32, 'w')));
   v1::SynchronizeRequest knows = From("w", 2);
   knows.add_known_workloads(std::string(32, 'w'));
-  (void)table.Hear(knows, kMorning);
+  ASSERT_TRUE(table.Hear(knows, kMorning).ok());
   needed.clear();
   (void)table.Answer("w", needed);
   EXPECT_THAT(needed, IsEmpty());
@@ -75,70 +75,98 @@ TEST(WorkerTable, SendsATextOnceAndOnlyToWhoLacksIt) {
 
 TEST(WorkerTable, ReportsAFinishedTaskUntilItIsDone) {
   WorkerTable table;
-  (void)table.Hear(From("w", 1), kMorning);
+  ASSERT_TRUE(table.Hear(From("w", 1), kMorning).ok());
   table.Assign("w", TaskFor(5));
   for (uint64_t sequence = 2; sequence < 4; ++sequence) {
     v1::SynchronizeRequest request = From("w", sequence);
     Declare(request, 5).mutable_artifact()->set_size(3);
-    EXPECT_THAT(table.Hear(request, kMorning).finished, SizeIs(1));
+    EXPECT_THAT(table.Hear(request, kMorning)->finished, SizeIs(1));
   }
   table.Done("w", 5, 1);
   EXPECT_TRUE(table.HasNews("w")) << "the worker is to be told that it was taken";
   v1::SynchronizeRequest late = From("w", 4);
   Declare(late, 5).mutable_artifact()->set_size(3);
-  EXPECT_THAT(table.Hear(late, kMorning).finished, IsEmpty());
+  EXPECT_THAT(table.Hear(late, kMorning)->finished, IsEmpty());
   EXPECT_THAT(Answer(table, "w").desired(), IsEmpty());
 }
 
 TEST(WorkerTable, CallsATaskUndeliverableOnlyAfterAnswersThatTheWorkerTookIn) {
   WorkerTable table(100);
-  (void)table.Hear(From("w", 1), kMorning);
+  ASSERT_TRUE(table.Hear(From("w", 1), kMorning).ok());
   table.Assign("w", TaskFor(5));
   uint64_t sequence = 1;
   for (int blind = 0; blind < 10; ++blind) {  // Calls that crossed the answers.
     (void)Answer(table, "w");
-    EXPECT_THAT(table.Hear(From("w", ++sequence), kMorning).undeliverable, IsEmpty());
+    EXPECT_THAT(table.Hear(From("w", ++sequence), kMorning)->undeliverable, IsEmpty());
   }
   for (int lost = 1; lost <= kMaxLostDeliveries; ++lost) {
     const uint64_t told = Answer(table, "w").revision();
-    EXPECT_THAT(table.Hear(From("w", ++sequence, told), kMorning).undeliverable,
+    EXPECT_THAT(table.Hear(From("w", ++sequence, told), kMorning)->undeliverable,
                 SizeIs(lost == kMaxLostDeliveries ? 1 : 0));
   }
 }
 
 TEST(WorkerTable, TellsARestartedWorkerWhatItHad) {
   WorkerTable table;
-  (void)table.Hear(From("w", 90), kMorning);
+  ASSERT_TRUE(table.Hear(From("w", 90), kMorning).ok());
   table.Assign("w", TaskFor(5));
   v1::SynchronizeRequest building = From("w", 91);
   Declare(building, 5).set_is_building(true);
-  EXPECT_THAT(table.Hear(building, kMorning).started, ElementsAre(std::pair<int64_t, int32_t>(5, 1)));
+  EXPECT_THAT(table.Hear(building, kMorning)->started, ElementsAre(std::pair<int64_t, int32_t>(5, 1)));
   EXPECT_EQ(table.Building(), 1);
   v1::SynchronizeRequest fresh = From("w", 1);  // A new process counts from 1 again.
   fresh.mutable_worker()->set_instance(2);
-  (void)table.Hear(fresh, kMorning);
+  ASSERT_TRUE(table.Hear(fresh, kMorning).ok());
   EXPECT_EQ(table.Building(), 0);
   EXPECT_THAT(Answer(table, "w").desired(), SizeIs(1));
 }
 
 TEST(WorkerTable, IgnoresADeclarationThatWasOvertaken) {
   WorkerTable table;
-  (void)table.Hear(From("w", 1), kMorning);
+  ASSERT_TRUE(table.Hear(From("w", 1), kMorning).ok());
   table.Assign("w", TaskFor(5));
   v1::SynchronizeRequest later = From("w", 3);
   Declare(later, 5).mutable_artifact()->set_size(3);
-  EXPECT_THAT(table.Hear(later, kMorning).finished, SizeIs(1));
-  EXPECT_THAT(table.Hear(From("w", 2), kMorning).undeliverable, IsEmpty());
+  EXPECT_THAT(table.Hear(later, kMorning)->finished, SizeIs(1));
+  EXPECT_THAT(table.Hear(From("w", 2), kMorning)->undeliverable, IsEmpty());
   EXPECT_FALSE(table.HasNews("w"));
 }
 
 TEST(WorkerTable, ForgetsAWorkerThatIsSilent) {
   WorkerTable table;
   table.Restore("from-the-store", kMorning);
-  (void)table.Hear(From("w", 1), kMorning + std::chrono::seconds(30));
+  ASSERT_TRUE(table.Hear(From("w", 1), kMorning + std::chrono::seconds(30)).ok());
   EXPECT_EQ(table.NextDeadline(), kMorning + kWorkerForgottenAfter);
   EXPECT_THAT(table.PassTime(kMorning + kWorkerForgottenAfter), ElementsAre("from-the-store"));
   EXPECT_THAT(table.PassTime(kMorning + kWorkerForgottenAfter), IsEmpty());
+}
+
+v1::SynchronizeRequest OfInstance(uint64_t instance, uint64_t sequence) {
+  v1::SynchronizeRequest request = From("w", sequence);
+  request.mutable_worker()->set_instance(instance);
+  return request;
+}
+
+TEST(WorkerTable, OneOfTwoProcessesOfOneNameIsTurnedAway) {
+  WorkerTable table;
+  ASSERT_TRUE(table.Hear(OfInstance(1, 1), kMorning).ok());
+  ASSERT_TRUE(table.Hear(OfInstance(2, 1), kMorning).ok()) << "a worker that was started again";
+  for (uint64_t sequence = 2; sequence < 5; ++sequence) {
+    const auto former = table.Hear(OfInstance(1, sequence), kMorning);
+    EXPECT_EQ(former.code(), StatusCode::kAlreadyExists);
+    EXPECT_THAT(former.status().message(), testing::HasSubstr("synchronize worker \"w\": another process has taken"));
+    EXPECT_TRUE(table.Hear(OfInstance(2, sequence), kMorning).ok());
+  }
+}
+
+TEST(WorkerTable, AnAnswerOfAnotherServersLifeIsNoAnswer) {
+  WorkerTable table(100);
+  ASSERT_TRUE(table.Hear(From("w", 1), kMorning).ok());
+  table.Assign("w", TaskFor(5));
+  for (uint64_t sequence = 2; sequence < 9; ++sequence) {
+    (void)Answer(table, "w");  // Lost.
+    EXPECT_THAT(table.Hear(From("w", sequence, 9'000'000), kMorning)->undeliverable, IsEmpty());
+  }
 }
 
 }  // namespace

@@ -114,7 +114,7 @@ TEST_F(ServerTest, RefusesAnArtifactOfAnotherDigest) {
 
 TEST_F(ServerTest, AnswersBestAsHitStaleAndMiss) {
   const TuningKey key = KeyFor(MakeWorkload().digest, "llvm -num-cores=4", "rpi4");
-  ASSERT_TRUE(store->PutWorkload(MakeWorkload(), kNow).ok());
+  ASSERT_TRUE(store->PutWorkload(MakeWorkload()).ok());
   TuningRecord record;
   record.result_key = Sha256("result");
   record.key = key;
@@ -122,7 +122,7 @@ TEST_F(ServerTest, AnswersBestAsHitStaleAndMiss) {
   record.trace_digest = Sha256(record.trace_json);
   record.timings = MakeTimings(1500);
   record.device = "rpi4-01";
-  ASSERT_TRUE(store->ImportRecords({&record, 1}, kNow).ok());
+  ASSERT_TRUE(store->ImportRecords({&record, 1}).ok());
 
   v1::QueryBestRequest request;
   v1::BestQuery query;
@@ -154,7 +154,7 @@ TEST_F(ServerTest, AnswersBestAsHitStaleAndMiss) {
 }
 
 TEST_F(ServerTest, FindsAWorkloadByThePrefixOfItsHash) {
-  ASSERT_TRUE(store->PutWorkload(MakeWorkload(), kNow).ok());
+  ASSERT_TRUE(store->PutWorkload(MakeWorkload()).ok());
   v1::FindWorkloadRequest request;
   request.set_hex_prefix(MakeWorkload().digest.ToHex().substr(0, 10));
   const auto found = connection->schedules().FindWorkload(request);
@@ -171,7 +171,7 @@ TEST_F(ServerTest, ListsWorkloadsInPages) {
   for (int i = 0; i < 3; ++i) {
     const Workload workload = MakeWorkload(i);
     stored.push_back(std::string(workload.digest.raw()));
-    ASSERT_TRUE(store->PutWorkload(workload, kNow).ok());
+    ASSERT_TRUE(store->PutWorkload(workload).ok());
   }
   std::sort(stored.begin(), stored.end());
   v1::ListWorkloadsRequest request;
@@ -192,7 +192,7 @@ TEST_F(ServerTest, ListsWorkloadsInPages) {
 }
 
 TEST_F(ServerTest, ImportsRecordsOnce) {
-  const auto other = SqliteStore::OpenInMemory(kNow);
+  const auto other = SqliteStore::OpenInMemory();
   Scene scene(**other);
   scene.Measure(1, 5000);
   std::ostringstream lines;
@@ -208,7 +208,7 @@ TEST_F(ServerTest, ImportsRecordsOnce) {
 TEST_F(ServerTest, ShowsDevicesWithTheirLeases) {
   Scene scene(*store);
   scene.Lease();
-  ASSERT_TRUE(store->RegisterDevice({"h100-01", "h100", "{\"arch\":\"x86_64\"}", 0}, kNow).ok());
+  ASSERT_TRUE(store->RegisterDevice({"h100-01", "h100", "{\"arch\":\"x86_64\"}", 0}).ok());
   const auto all = connection->farm().ListDevices({});
   ASSERT_TRUE(all.ok()) << all.status().ToString();
   ASSERT_EQ(all->devices_size(), 2);

@@ -37,11 +37,11 @@ class FakeCore : public StoreCore {
   StatusOr<CreatedJob> SubmitJob(const JobRequest& request) override {
     NewJob job{request.request_id, request.name, request.spec.ToJson(), {}};
     for (const TaskRequest& task : request.tasks) {
-      RETURN_IF_ERROR(store().PutWorkload(task.workload, kNow).status());
+      RETURN_IF_ERROR(store().PutWorkload(task.workload).status());
       job.tasks.push_back(
           {KeyFor(task.workload.digest, task.target, request.device_key), task.name, task.weight, task.trial_budget});
     }
-    return store().CreateJob(job, kNow);
+    return store().CreateJob(job);
   }
 };
 
@@ -66,7 +66,7 @@ class FakeCoordinator : public WorkerHost {
 class ServiceTest : public testing::Test {
  protected:
   void SetUp() override {
-    store = *SqliteStore::OpenInMemory(kNow);
+    store = *SqliteStore::OpenInMemory(clock);
     core = std::make_unique<FakeCore>(*store);
     api = std::make_unique<CoreApi>(*core, std::chrono::milliseconds(1), clock);
     Start();

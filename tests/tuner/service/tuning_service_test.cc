@@ -104,7 +104,7 @@ TEST_F(TuningServiceTest, SaysInWhichSpaceAJobSearches) {
 
 TEST_F(TuningServiceTest, TakesAnAutomaticTargetFromTheDevicesWithTheKey) {
   const auto connect = [&](const std::string& name, const std::string& facts) {
-    ASSERT_TRUE(store->RegisterDevice({name, "rpi4", facts, 0}, kNow).ok());
+    ASSERT_TRUE(store->RegisterDevice({name, "rpi4", facts, 0}).ok());
   };
   v1::SubmitJobRequest request = CopyJob();
   request.set_target("auto");
@@ -178,13 +178,13 @@ TEST_F(TuningServiceTest, CancelsAJobAndLeavesAnEndedOneAsItWas) {
 
 TEST_F(TuningServiceTest, SaysWhatAJobWaitsForUntilItHasEnded) {
   const Scene scene(*store);
-  ASSERT_TRUE(store->SetJobState(scene.job_id, JobState::kRunning, "a board", kNow).ok());
+  ASSERT_TRUE(store->SetJobState(scene.job_id, JobState::kRunning, "a board").ok());
   v1::GetJobRequest request;
   request.set_job_id(scene.job_id);
   const v1::Job waiting = connection->tuning().GetJob(request)->job();
   EXPECT_EQ(waiting.waits_for(), "a board");
   EXPECT_EQ(waiting.detail(), "waits: a board");
-  ASSERT_TRUE(store->SetJobState(scene.job_id, JobState::kDone, "its time was up", kNow).ok());
+  ASSERT_TRUE(store->SetJobState(scene.job_id, JobState::kDone, "its time was up").ok());
   const v1::Job ended = connection->tuning().GetJob(request)->job();
   EXPECT_FALSE(ended.has_waits_for());
   EXPECT_EQ(ended.detail(), "its time was up");
@@ -253,7 +253,7 @@ TEST_F(TuningServiceTest, WatchesAJobToItsEnd) {
     if (!was_measured) {  // The watch has begun: now something happens.
       was_measured = true;
       scene.Measure(1, 5000);
-      EXPECT_TRUE(store->SetJobState(scene.job_id, JobState::kDone, "64 of 64 trials", kNow).ok());
+      EXPECT_TRUE(store->SetJobState(scene.job_id, JobState::kDone, "64 of 64 trials").ok());
     }
     return true;
   });
@@ -295,7 +295,7 @@ TEST_F(TuningServiceTest, GoesOnWatchingWhenTheServerWasRestarted) {
     if (!restarter.joinable()) {
       restarter = std::thread([&] {
         server->Stop(std::chrono::milliseconds(0));
-        EXPECT_TRUE(store->SetJobState(scene.job_id, JobState::kDone, "", kNow).ok());
+        EXPECT_TRUE(store->SetJobState(scene.job_id, JobState::kDone, "").ok());
         server = *ServiceServer::Start({.listen = {address}}, *api);
       });
     }

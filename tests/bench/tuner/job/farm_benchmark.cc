@@ -69,7 +69,7 @@ void BM_ThisMachine(benchmark::State& state) {
                              .target = Target::Parse("auto", host)->ToString(),
                              .trial_budget = kRealTrials});
     Coordinator& coordinator = (*farm)->coordinator();
-    const int64_t job = coordinator.SubmitJob(request)->id;
+    const int64_t job = coordinator.SubmitJob(request)->job.id;
     if (!coordinator.WaitForJob(job, std::chrono::minutes(5))) return state.SkipWithError("the job did not end");
     const JobProgress progress = *coordinator.Progress(job);
     const double total = static_cast<double>(progress.shares.total().count());

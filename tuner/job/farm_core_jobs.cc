@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "support/status_macros.h"
-#include "tuner/job/coordinator_impl.h"
+#include "tuner/job/farm_core.h"
 
 namespace lathe {
 namespace {
@@ -32,9 +32,9 @@ std::string WithoutNumbers(std::string reason) {
 
 // ---- Taking a job up.
 
-StatusOr<Coordinator::Impl::Job> Coordinator::Impl::LoadJob(const JobRow& row) {
+StatusOr<FarmCore::Job> FarmCore::LoadJob(const JobRow& row) {
   ASSIGN_OR_RETURN(const JobSpec spec, JobSpec::FromJson(row.spec));
-  ASSIGN_OR_RETURN(std::vector<TaskRow> tasks, store_->ListTasks(row.id));
+  ASSIGN_OR_RETURN(std::vector<TaskRow> tasks, store_.ListTasks(row.id));
   std::vector<TaskStanding> progress;
   for (const TaskRow& task : tasks) {
     progress.push_back(
@@ -44,23 +44,20 @@ StatusOr<Coordinator::Impl::Job> Coordinator::Impl::LoadJob(const JobRow& row) {
   return Job(row, spec, std::move(tasks), std::move(plan), Now());
 }
 
-Status Coordinator::Impl::TakeUp(int64_t job_id) {
+Status FarmCore::TakeUp(int64_t job_id) {
   if (jobs_.contains(job_id)) return OkStatus();
-  ASSIGN_OR_RETURN(JobRow row, store_->GetJob(job_id));
+  ASSIGN_OR_RETURN(JobRow row, store_.GetJob(job_id));
   if (IsTerminal(row.state)) return OkStatus();
   ASSIGN_OR_RETURN(Job loaded, LoadJob(row));
-  RETURN_IF_ERROR(store_->SetJobState(job_id, JobState::kRunning, "", UnixNow()));
+  RETURN_IF_ERROR(store_.SetJobState(job_id, JobState::kRunning, ""));
   loaded.row.state = JobState::kRunning;
   Job& job = jobs_.emplace(job_id, std::move(loaded)).first->second;
-  {
-    std::lock_guard lock(ended_mutex_);
-    running_.insert(job_id);
-  }
-  StartSearch(job);
+  ports_.OnJobTakenUp(job_id);
+  job.search = ports_.BeginSearch(job.row, job.spec, job.tasks);
   return AdoptOpenTrials(job);
 }
 
-Status Coordinator::Impl::AdoptOpenTrials(Job& job) {
+Status FarmCore::AdoptOpenTrials(Job& job) {
   std::map<int64_t, size_t> index;
   for (size_t i = 0; i < job.tasks.size(); ++i) {
     index[job.tasks[i].id] = i;
@@ -70,7 +67,7 @@ Status Coordinator::Impl::AdoptOpenTrials(Job& job) {
   const std::vector<TrialState> open{TrialState::kProposed, TrialState::kBuildQueued,   TrialState::kBuilding,
                                      TrialState::kBuilt,    TrialState::kMeasureQueued, TrialState::kAssigned,
                                      TrialState::kRunning};
-  RETURN_IF_ERROR(ForEachTrial(*store_, {.job_id = job.row.id, .states = open}, [&](const TrialRow& trial) {
+  RETURN_IF_ERROR(ForEachTrial(store_, {.job_id = job.row.id, .states = open}, [&](const TrialRow& trial) {
     const size_t task = index.at(trial.task_id);
     OpenTrialOf(job, task, trial);
     if (trial.final_round > 0) {
@@ -95,49 +92,23 @@ Status Coordinator::Impl::AdoptOpenTrials(Job& job) {
   return OkStatus();
 }
 
-void Coordinator::Impl::OpenTrialOf(Job& job, size_t task, const TrialRow& row) {
+void FarmCore::OpenTrialOf(Job& job, size_t task, const TrialRow& row) {
   OpenTrial& open = job.open[row.id];
   open.task = task;
   open.state = row.state;
+  open.since = Now();
   open.is_final = row.final_round > 0;
   open.trace_digest = row.trace_digest;
   open.module = row.module_digest;
-  if (open.module) blobs_->Pin(*open.module);
+  if (open.module) ports_.Pin(*open.module);
   job_of_trial_[row.id] = job.row.id;
 }
 
-void Coordinator::Impl::StartSearch(Job& job) {
-  const int64_t id = job.row.id;
-  JobSearchHandlers handlers{.on_prepared =
-                                 [this, id](size_t task, StatusOr<PreparedTask> prepared) {
-                                   loop_.Post([this, id, task, prepared = std::move(prepared)]() mutable {
-                                     OnPrepared(id, task, std::move(prepared));
-                                   });
-                                 },
-                             .on_proposed =
-                                 [this, id](size_t task, StatusOr<std::vector<ProposedTrial>> proposed) {
-                                   loop_.Post([this, id, task, proposed = std::move(proposed)]() mutable {
-                                     OnProposed(id, task, std::move(proposed));
-                                   });
-                                 },
-                             .on_finalists =
-                                 [this, id](size_t task, StatusOr<PreparedFinals> finals) {
-                                   loop_.Post([this, id, task, finals = std::move(finals)]() mutable {
-                                     OnFinalists(id, task, std::move(finals));
-                                   });
-                                 },
-                             .on_busy =
-                                 [this, id](bool is_busy) {
-                                   loop_.Post([this, id, is_busy] {
-                                     if (const auto it = jobs_.find(id); it != jobs_.end())
-                                       it->second.is_searching = is_busy;
-                                   });
-                                 }};
-  job.search = std::make_unique<JobSearch>(JobSearchOptions{options_.searches(), options_.references}, job.spec,
-                                           job.tasks, *store_, gate_, std::move(handlers));
+void FarmCore::OnSearching(int64_t job_id, bool is_busy) {
+  if (const auto it = jobs_.find(job_id); it != jobs_.end()) it->second.is_searching = is_busy;
 }
 
-void Coordinator::Impl::OnPrepared(int64_t job_id, size_t index, StatusOr<PreparedTask> prepared) {
+void FarmCore::OnPrepared(int64_t job_id, size_t index, StatusOr<PreparedTask> prepared) {
   const auto it = jobs_.find(job_id);
   if (it == jobs_.end()) return;
   Job& job = it->second;
@@ -148,25 +119,25 @@ void Coordinator::Impl::OnPrepared(int64_t job_id, size_t index, StatusOr<Prepar
   task.best_ns = prepared->best_ns;
   task.untuned_ns = prepared->untuned_ns;
   job.prepared[index] = *std::move(prepared);
-  blobs_->Pin(job.prepared[index]->measurement.reference.blob);
-  if (store_->SetTaskState(job.tasks[index].id, JobState::kRunning, UnixNow()).ok())
-    job.tasks[index].state = JobState::kRunning;
+  ports_.Pin(job.prepared[index]->measurement.reference.blob);
+  if (store_.SetTaskState(job.tasks[index].id, JobState::kRunning).ok()) job.tasks[index].state = JobState::kRunning;
 }
 
 // The task cannot be tuned: it ends, the others go on.
-void Coordinator::Impl::CloseTask(Job& job, size_t index, const Status& why) {
+void FarmCore::CloseTask(Job& job, size_t index, const Status& why) {
   job.failures[index] = why.message();
   job.plan.CloseTask(index);
-  options_.log(fmt::format("task \"{}\": {}", job.tasks[index].name, why.message()));
+  ports_.Log(fmt::format("task \"{}\": {}", job.tasks[index].name, why.message()));
   std::vector<int64_t> trials;
   for (const auto& [id, open] : job.open) {
     if (open.task == index) trials.push_back(id);
   }
   (void)workers_.Withdraw(trials);
   for (const int64_t trial : trials) EndTrial(job, trial, TrialState::kCancelled, std::nullopt);
+  Perform("cancel trials of a task", [this, trials] { return store_.CancelTrials(trials); });
 }
 
-void Coordinator::Impl::OnProposed(int64_t job_id, size_t index, StatusOr<std::vector<ProposedTrial>> proposed) {
+void FarmCore::OnProposed(int64_t job_id, size_t index, StatusOr<std::vector<ProposedTrial>> proposed) {
   const auto it = jobs_.find(job_id);
   if (it == jobs_.end()) return;
   Job& job = it->second;
@@ -194,13 +165,13 @@ void Coordinator::Impl::OnProposed(int64_t job_id, size_t index, StatusOr<std::v
 
 // ---- Going on.
 
-int64_t Coordinator::Impl::CountOpen(const Job& job, std::initializer_list<TrialState> states) const {
+int64_t FarmCore::CountOpen(const Job& job, std::initializer_list<TrialState> states) const {
   return std::count_if(job.open.begin(), job.open.end(), [&](const auto& entry) {
     return std::find(states.begin(), states.end(), entry.second.state) != states.end();
   });
 }
 
-void Coordinator::Impl::Advance(Job& job) {
+void FarmCore::Advance(Job& job) {
   if (job.retry_at && *job.retry_at <= Now()) job.retry_at.reset();
   KeepTime(job);
   const bool may_act = !job.retry_at;
@@ -224,7 +195,7 @@ void Coordinator::Impl::Advance(Job& job) {
 }
 
 // Hands candidates to the workers one by one, so that what is learned meanwhile can still change what comes next.
-void Coordinator::Impl::Release(Job& job) {
+void FarmCore::Release(Job& job) {
   if (const auto trouble = troubles_.Worst(Now()); trouble && trouble->lasts >= kHoldBackAfter) return;
   int devices = 0;
   const std::string& key = job.tasks.front().key.device_class;
@@ -234,7 +205,7 @@ void Coordinator::Impl::Release(Job& job) {
   int64_t under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
   while (!job.proposed.empty() && under_way < limit) {
     const int64_t trial = job.proposed.front();
-    const StatusOr<bool> released = store_->AdvanceTrial(trial, 0, TrialState::kBuildQueued, UnixNow());
+    const StatusOr<bool> released = store_.AdvanceTrial(trial, 0, TrialState::kBuildQueued);
     if (!Check(released.status(), "release a trial")) {
       job.retry_at = Now() + kRetryAfter;
       return;
@@ -248,7 +219,7 @@ void Coordinator::Impl::Release(Job& job) {
   }
 }
 
-void Coordinator::Impl::BeginRound(Job& job) {
+void FarmCore::BeginRound(Job& job) {
   // Searched ahead, so that workers and devices have something while the next candidates are being looked for.
   if (static_cast<int>(job.proposed.size()) > std::max(2, workers_.TotalSlots())) return;
   for (size_t task = 0; task < job.tasks.size(); ++task) job.plan.task(task).floor_ns = FloorOf(job, task);
@@ -258,7 +229,7 @@ void Coordinator::Impl::BeginRound(Job& job) {
   job.search->Propose(round->task, round->count);
 }
 
-void Coordinator::Impl::KeepTime(Job& job) {
+void FarmCore::KeepTime(Job& job) {
   const Duration limit = job.spec.time_limit;
   // Nothing is proposed any more; finals that have begun by then have begun because there was time for them.
   const bool has_begun = std::ranges::any_of(job.finals, &FinalsView::is_asked);
@@ -267,10 +238,10 @@ void Coordinator::Impl::KeepTime(Job& job) {
 }
 
 // True once, when `after` is over since the job was taken up: what waits then is cancelled.
-bool Coordinator::Impl::TimeIsUp(Job& job, bool& flag, Duration after) {
+bool FarmCore::TimeIsUp(Job& job, bool& flag, Duration after) {
   const bool is_over = job.spec.time_limit > Duration(0) && Now() - job.taken_up >= after;
   if (!is_over || flag || job.retry_at) return false;
-  const StatusOr<std::vector<int64_t>> cancelled = store_->CancelWaitingTrials(job.row.id, UnixNow());
+  const StatusOr<std::vector<int64_t>> cancelled = store_.CancelWaitingTrials(job.row.id);
   if (!Check(cancelled.status(), "end a job's time")) {
     job.retry_at = Now() + kRetryAfter;
     return false;
@@ -282,7 +253,7 @@ bool Coordinator::Impl::TimeIsUp(Job& job, bool& flag, Duration after) {
   return true;
 }
 
-void Coordinator::Impl::UpdateDemand(Job& job) {
+void FarmCore::UpdateDemand(Job& job) {
   JobDemand demand{.key = job.tasks.front().key.device_class};
   if (job.preparing == 0) {
     demand.claimable = CountOpen(job, {TrialState::kMeasureQueued});
@@ -294,45 +265,46 @@ void Coordinator::Impl::UpdateDemand(Job& job) {
   desk_.SetDemand(job.row.id, std::move(demand));
 }
 
-void Coordinator::Impl::NoteWaiting(Job& job) {
+void FarmCore::NoteWaiting(Job& job) {
   const std::optional<std::string> request = desk_.WaitingRequest(job.row.id);
   const std::string why = request && desk_.LeasesOf(job.row.id) == 0 ? tracker_->WhyWaiting(*request) : "";
   if (why.empty()) {
     job.waits_since.reset();
     if (!job.waits_for.empty())
-      Check(store_->SetJobState(job.row.id, JobState::kRunning, "", UnixNow()), "note what a job waits for");
+      Check(store_.SetJobState(job.row.id, JobState::kRunning, ""), "note what a job waits for");
     job.waits_for.clear();
     return;
   }
   if (!job.waits_since) job.waits_since = Now();
   if (Now() - *job.waits_since < kSayWaitingAfter || job.waits_for == why) return;
   job.waits_for = why;
-  Check(store_->SetJobState(job.row.id, JobState::kRunning, why, UnixNow()), "note what a job waits for");
+  Check(store_.SetJobState(job.row.id, JobState::kRunning, why), "note what a job waits for");
   job.waits_since = Now();
 }
 
 // ---- Trials.
 
-Coordinator::Impl::Job* Coordinator::Impl::JobOfTrial(int64_t trial_id) {
+FarmCore::Job* FarmCore::JobOfTrial(int64_t trial_id) {
   const auto job_id = job_of_trial_.find(trial_id);
   if (job_id == job_of_trial_.end()) return nullptr;
   const auto it = jobs_.find(job_id->second);
   return it == jobs_.end() || !it->second.open.contains(trial_id) ? nullptr : &it->second;
 }
 
-void Coordinator::Impl::SetTrialState(Job& job, int64_t trial_id, TrialState state) {
+void FarmCore::SetTrialState(Job& job, int64_t trial_id, TrialState state) {
   if (IsTerminal(state)) return EndTrial(job, trial_id, state, std::nullopt);
-  job.open.at(trial_id).state = state;
+  OpenTrial& open = job.open.at(trial_id);
+  if (std::exchange(open.state, state) != state) open.since = Now();
 }
 
-void Coordinator::Impl::RefreshTrial(int64_t trial_id) {
+void FarmCore::RefreshTrial(int64_t trial_id) {
   Job* job = JobOfTrial(trial_id);
   if (job == nullptr) return;
-  const StatusOr<TrialRow> row = store_->GetTrial(trial_id);
+  const StatusOr<TrialRow> row = store_.GetTrial(trial_id);
   if (Check(row.status(), "look up a trial")) SetTrialState(*job, trial_id, row->state);
 }
 
-void Coordinator::Impl::RefreshGivenTrials() {
+void FarmCore::RefreshGivenTrials() {
   std::vector<int64_t> given;
   for (const auto& [id, job] : jobs_) {
     for (const auto& [trial, open] : job.open) {
@@ -344,26 +316,25 @@ void Coordinator::Impl::RefreshGivenTrials() {
   for (const int64_t trial : given) RefreshTrial(trial);
 }
 
-int64_t Coordinator::Impl::CountBudget(Job& job, size_t index) {
+int64_t FarmCore::CountBudget(Job& job, size_t index) {
   const TaskRow& task = job.tasks[index];
-  const StatusOr<TaskCounts> own = store_->CountTrials(task.id);
+  const StatusOr<TaskCounts> own = store_.CountTrials(task.id);
   if (!Check(own.status(), "count trials")) return job.plan.tasks()[index].counted;
   if (job.spec.is_fresh || job.distrusted.contains(index)) return own->trials_done;
-  const StatusOr<int64_t> measured = store_->CountMeasured(task.key);
+  const StatusOr<int64_t> measured = store_.CountMeasured(task.key);
   if (!Check(measured.status(), "count trials")) return job.plan.tasks()[index].counted;
   // Trials that failed for reasons of the farm left no record, but cost what they cost.
   return *measured + own->by_state[static_cast<size_t>(TrialState::kInfraFailed)];
 }
 
-void Coordinator::Impl::EndTrial(Job& job, int64_t trial_id, TrialState outcome,
-                                 const std::optional<Timings>& timings) {
+void FarmCore::EndTrial(Job& job, int64_t trial_id, TrialState outcome, const std::optional<Timings>& timings) {
   const auto it = job.open.find(trial_id);
   if (it == job.open.end()) return;
   const OpenTrial open = it->second;
   job.open.erase(it);
   job_of_trial_.erase(trial_id);
   std::erase(job.proposed, trial_id);
-  if (open.module) blobs_->Unpin(*open.module);
+  if (open.module) ports_.Unpin(*open.module);
   if (open.is_final) return job.finals[open.task].Ended(open.trace_digest, outcome, timings);
   if (!SpendsBudget(outcome)) return job.plan.TrialDropped(open.task);
   ++job.measured;
@@ -378,14 +349,14 @@ void Coordinator::Impl::EndTrial(Job& job, int64_t trial_id, TrialState outcome,
         outcome == TrialState::kCensored ? MeasuredCandidate::Outcome::kCensored : MeasuredCandidate::Outcome::kTimed;
     measured.median_ns = *median_ns;
   }
-  const StatusOr<TrialRow> row = store_->GetTrial(trial_id);
+  const StatusOr<TrialRow> row = store_.GetTrial(trial_id);
   if (row.ok()) measured.trace_json = row->trace_json;
   job.search->Observe(open.task, std::move(measured));
 }
 
 // ---- The end.
 
-std::string Coordinator::Impl::Explain(Job& job) {
+std::string FarmCore::Explain(Job& job) {
   struct Reason {
     int count = 0;
     std::string words;  // Of the first.
@@ -398,7 +369,7 @@ std::string Coordinator::Impl::Explain(Job& job) {
   for (const std::string& failure : job.failures) {
     if (!failure.empty()) add(failure);
   }
-  (void)ForEachTrial(*store_, {.job_id = job.row.id}, [&](const TrialRow& trial) {
+  (void)ForEachTrial(store_, {.job_id = job.row.id}, [&](const TrialRow& trial) {
     if (SpendsBudget(trial.state) && !HasTimings(trial.state)) add(ReasonOf(trial));
   });
   std::vector<std::pair<int, std::string>> ordered;
@@ -410,10 +381,10 @@ std::string Coordinator::Impl::Explain(Job& job) {
   return text;
 }
 
-void Coordinator::Impl::Finish(Job& job) {
+void FarmCore::Finish(Job& job) {
   std::vector<TuningKey> keys;
   for (const TaskRow& task : job.tasks) keys.push_back(task.key);
-  const StatusOr<std::vector<BestAnswer>> best = store_->QueryBest(keys);
+  const StatusOr<std::vector<BestAnswer>> best = store_.QueryBest(keys);
   if (!Check(best.status(), "finish a job")) {
     job.retry_at = Now() + kRetryAfter;
     return;
@@ -425,14 +396,13 @@ void Coordinator::Impl::Finish(Job& job) {
     if (IsTerminal(job.tasks[i].state)) continue;
     const bool was_tried = job.plan.tasks()[i].counted > 0 || !job.failures[i].empty();
     const JobState state = is_known ? JobState::kDone : was_tried ? JobState::kFailed : JobState::kCancelled;
-    Check(store_->SetTaskState(job.tasks[i].id, state, UnixNow()), "finish a task");
+    Check(store_.SetTaskState(job.tasks[i].id, state), "finish a task");
   }
   if (job.has_timed_out)
-    Check(store_->CancelWaitingTrials(job.row.id, UnixNow()).status(), "finish a job");  // What the search found since.
+    Check(store_.CancelWaitingTrials(job.row.id).status(), "finish a job");  // What the search found since.
   const std::string ended = job.has_timed_out ? "its time was up" : fmt::format("{}", fmt::join(job.remarks, "; "));
   const std::string detail = any ? ended : Explain(job);
-  if (!Check(store_->SetJobState(job.row.id, any ? JobState::kDone : JobState::kFailed, detail, UnixNow()),
-             "finish a job")) {
+  if (!Check(store_.SetJobState(job.row.id, any ? JobState::kDone : JobState::kFailed, detail), "finish a job")) {
     job.retry_at = Now() + kRetryAfter;
     return;
   }
@@ -441,37 +411,29 @@ void Coordinator::Impl::Finish(Job& job) {
   Forget(job.row.id);
 }
 
-void Coordinator::Impl::Forget(int64_t job_id) {
+void FarmCore::Forget(int64_t job_id) {
   const auto it = jobs_.find(job_id);
   if (it == jobs_.end()) return;
   Job& job = it->second;
   if (StatusOr<JobProgress> progress = Progress(job_id); progress.ok()) ended_[job_id] = *std::move(progress);
   while (ended_.size() > kEndedKept) ended_.erase(ended_.begin());
   for (const auto& prepared : job.prepared) {
-    if (prepared) blobs_->Unpin(prepared->measurement.reference.blob);
+    if (prepared) ports_.Unpin(prepared->measurement.reference.blob);
   }
   for (const FinalsView& finals : job.finals) {
-    if (finals.is_under_way()) blobs_->Unpin(finals.measurement.reference.blob);
+    if (finals.is_under_way()) ports_.Unpin(finals.measurement.reference.blob);
   }
   desk_.EndJob(job_id);
-  // Its thread may be in the middle of something; nobody waits for that here.
-  endings_.push_back(std::async(std::launch::async, [search = std::move(job.search)]() mutable { search.reset(); }));
-  std::erase_if(endings_, [](const std::future<void>& ending) {
-    return ending.wait_for(Duration(0)) == std::future_status::ready;
-  });
+  ports_.EndSearch(std::move(job.search));
   jobs_.erase(it);
-  {
-    std::lock_guard lock(ended_mutex_);
-    running_.erase(job_id);
-  }
-  ended_changed_.notify_all();
+  ports_.OnJobLeft(job_id);
 }
 
-StatusOr<JobProgress> Coordinator::Impl::Progress(int64_t job_id) {
+StatusOr<JobProgress> FarmCore::Progress(int64_t job_id) {
   const auto it = jobs_.find(job_id);
   if (it == jobs_.end()) {
     if (const auto ended = ended_.find(job_id); ended != ended_.end()) return ended->second;
-    ASSIGN_OR_RETURN(JobRow row, store_->GetJob(job_id));
+    ASSIGN_OR_RETURN(JobRow row, store_.GetJob(job_id));
     return JobProgress{.row = std::move(row)};
   }
   const Job& job = it->second;

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "rpc/device_message.h"
-#include "tuner/job/coordinator_impl.h"
+#include "tuner/job/farm_core.h"
 
 namespace lathe {
 namespace {
@@ -22,7 +22,7 @@ Status CheckRequest(const v1::SynchronizeRequest& request) {
 }
 
 v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, uint32_t kernel_abi, bool may_spill,
-                            const CoordinatorOptions& options) {
+                            const FarmCoreOptions& options) {
   v1::BuildTask build;
   build.set_trial_id(trial.id);
   build.set_attempt(static_cast<int32_t>(trial.attempt));
@@ -37,34 +37,21 @@ v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, uint32_
 
 }  // namespace
 
-void Coordinator::Impl::SynchronizeLater(const v1::SynchronizeRequest& request, Answer answer) {
+void FarmCore::Synchronize(const v1::SynchronizeRequest& request, Answer answer) {
   if (const Status status = CheckRequest(request); !status.ok()) return answer(status);
-  const auto shared = std::make_shared<Answer>(std::move(answer));
-  if (!loop_.Post([this, request, shared] { Hear(request, std::move(*shared)); }))
-    (*shared)(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
-}
-
-Status Coordinator::Impl::StoreArtifact(const Digest& digest, const std::string& content) {
-  if (Sha256(content) != digest)
-    return DataLoss(
-        fmt::format("store artifact {}: the content has another digest; send it again", digest.ToHex().substr(0, 12)));
-  const Status stored = blobs_->PutBlob(content).status();
-  if (!stored.ok()) loop_.Post([this, stored] { Check(stored, "store an artifact"); });
-  return stored;
-}
-
-void Coordinator::Impl::Hear(const v1::SynchronizeRequest& request, Answer answer) {
   const std::string& worker = request.worker().name();
   if (is_draining_) return answer(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
   if (adopted_workers_.insert(worker).second) AdoptBuilds(worker);
-  const WorkerTable::Heard heard = workers_.Hear(request, Now());
+  const StatusOr<WorkerTable::Heard> known = workers_.Hear(request, Now());
+  if (!known.ok()) return answer(known.status());
+  const WorkerTable::Heard& heard = *known;
   for (const auto& [trial, attempt] : heard.started) {
     if (Job* job = JobOfTrial(trial)) job->open.at(trial).times.build_started = Now();
   }
   for (const v1::BuildState& state : heard.finished) TakeBuild(worker, state);
   for (const v1::BuildTask& task : heard.undeliverable) {
-    const auto failed = store_->FailAttempt({task.trial_id(), task.attempt()}, InfraFailure::kWorkerLost,
-                                            fmt::format("worker {} never took it", worker), UnixNow());
+    const auto failed = store_.FailAttempt({task.trial_id(), task.attempt()}, InfraFailure::kWorkerLost,
+                                           fmt::format("worker {} never took it", worker));
     if (!Check(failed.status(), "give up a build")) continue;
     workers_.Done(worker, task.trial_id(), task.attempt());
     RefreshTrial(task.trial_id());
@@ -75,9 +62,9 @@ void Coordinator::Impl::Hear(const v1::SynchronizeRequest& request, Answer answe
 }
 
 // What the store says this worker is building, from before this process or the worker's last silence.
-void Coordinator::Impl::AdoptBuilds(const std::string& worker) {
+void FarmCore::AdoptBuilds(const std::string& worker) {
   std::vector<TrialRow> building;
-  const Status listed = ForEachTrial(*store_, {.states = {TrialState::kBuilding}}, [&](const TrialRow& trial) {
+  const Status listed = ForEachTrial(store_, {.states = {TrialState::kBuilding}}, [&](const TrialRow& trial) {
     if (trial.worker == worker) building.push_back(trial);
   });
   if (!Check(listed, "look up builds")) return;
@@ -86,37 +73,36 @@ void Coordinator::Impl::AdoptBuilds(const std::string& worker) {
   }
 }
 
-void Coordinator::Impl::SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial) {
+void FarmCore::SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial) {
   const TuningKey& key = job.tasks[task].key;
   const bool is_untuned = job.prepared[task] && job.prepared[task]->untuned_trace == trial.trace_digest;
   workers_.Assign(worker, MakeBuildTask(key, trial, KernelAbiOf(key.device_class), is_untuned, options_));
 }
 
-void Coordinator::Impl::TakeBuild(const std::string& worker, const v1::BuildState& state) {
+void FarmCore::TakeBuild(const std::string& worker, const v1::BuildState& state) {
   BuildReport report{.trial_id = state.trial_id(), .attempt = state.attempt()};
   const bool is_worker_well = state.has_artifact() || state.failure().error_class() != v1::BUILD_ERROR_CLASS_WORKER;
   Check(is_worker_well ? OkStatus() : Unavailable(state.failure().message()), "build at worker " + worker);
   StatusOr<CommitAnswer> answer = CommitAnswer{};
   if (state.has_artifact()) {
     const StatusOr<Digest> digest = Digest::FromBytes(state.artifact().digest());
-    const bool is_here = digest.ok() && blobs_->HasBlob(*digest, state.artifact().size());
+    const bool is_here = digest.ok() && ports_.HasBlob(*digest, state.artifact().size());
     if (is_here) {
       troubles_.Succeeded("store an artifact");
       report.outcome = BuiltArtifact{*digest, state.artifact().size()};
-      answer = store_->CommitBuild(report, TrialState::kMeasureQueued, UnixNow());
+      answer = store_.CommitBuild(report, TrialState::kMeasureQueued);
     } else {
-      answer = store_->FailAttempt({report.trial_id, report.attempt}, InfraFailure::kArtifactLost,
-                                   "the worker did not store it", UnixNow());
+      answer = store_.FailAttempt({report.trial_id, report.attempt}, InfraFailure::kArtifactLost,
+                                  "the worker did not store it");
     }
   } else if (!is_worker_well) {
-    answer = store_->FailAttempt({report.trial_id, report.attempt}, InfraFailure::kOther, state.failure().message(),
-                                 UnixNow());
+    answer = store_.FailAttempt({report.trial_id, report.attempt}, InfraFailure::kOther, state.failure().message());
   } else {
     const bool is_timeout = state.failure().error_class() == v1::BUILD_ERROR_CLASS_TIMEOUT;
     report.outcome =
         BuildFailure{is_timeout ? TrialState::kBuildTimeout : TrialState::kBuildError, state.failure().message()};
     report.environment = fmt::format("{{\"worker\":\"{}\"}}", worker);
-    answer = store_->CommitBuild(report, TrialState::kMeasureQueued, UnixNow());
+    answer = store_.CommitBuild(report, TrialState::kMeasureQueued);
   }
   if (!Check(answer.status(), "commit a build")) return;  // The worker declares it again.
   workers_.Done(worker, state.trial_id(), state.attempt());
@@ -125,22 +111,22 @@ void Coordinator::Impl::TakeBuild(const std::string& worker, const v1::BuildStat
   OpenTrial& open = job->open.at(state.trial_id());
   open.times.built = Now();
   if (const auto* artifact = std::get_if<BuiltArtifact>(&report.outcome); artifact != nullptr && state.has_artifact()) {
-    if (open.module) blobs_->Unpin(*open.module);
+    if (open.module) ports_.Unpin(*open.module);
     open.module = artifact->module_digest;
-    blobs_->Pin(*open.module);
+    ports_.Pin(*open.module);
   }
   SetTrialState(*job, state.trial_id(), answer->trial_state);
 }
 
 // The newest that every known device of the class runs, since any of them may get the artifact.
-uint32_t Coordinator::Impl::KernelAbiOf(const std::string& device_class) const {
+uint32_t FarmCore::KernelAbiOf(const std::string& device_class) const {
   uint32_t newest = LATHE_KERNEL_ABI_VERSION;
   for (const auto& [name, device] : devices_)
     if (device.key == device_class) newest = std::min(newest, std::max(device.kernel_abi, 1u));
   return newest;
 }
 
-void Coordinator::Impl::AssignBuilds() {
+void FarmCore::AssignBuilds() {
   for (bool has_assigned = true; has_assigned;) {
     has_assigned = false;
     for (const auto& [worker, polls] : polls_) {  // A worker that does not ask just now gets its tasks when it does.
@@ -150,7 +136,7 @@ void Coordinator::Impl::AssignBuilds() {
 }
 
 // The oldest waiting trial of the next job in turn.
-bool Coordinator::Impl::AssignOne(const std::string& worker) {
+bool FarmCore::AssignOne(const std::string& worker) {
   std::vector<int64_t> ids;
   for (const auto& [id, job] : jobs_) ids.push_back(id);
   for (size_t step = 0; step < ids.size(); ++step) {
@@ -160,7 +146,7 @@ bool Coordinator::Impl::AssignOne(const std::string& worker) {
     const CodegenVersion version = job.tasks.front().key.codegen_version;
     if (workers_.CodegenVersion(worker) != static_cast<uint32_t>(version.llvm_major * 1000 + version.revision))
       continue;
-    const auto claimed = store_->ClaimForBuild(worker, 0, {.job_id = ids[turn]}, UnixNow());
+    const auto claimed = store_.ClaimForBuild(worker, 0, {.job_id = ids[turn]});
     if (!Check(claimed.status(), "claim a build") || !claimed->has_value()) {
       job.retry_at = Now() + std::chrono::milliseconds(200);  // It waits for its time after a failure.
       continue;
@@ -176,14 +162,40 @@ bool Coordinator::Impl::AssignOne(const std::string& worker) {
   return false;
 }
 
-void Coordinator::Impl::TurnWorkersAway() {
+// One more may be before it in its slot, and its artifact has to be stored.
+Duration FarmCore::BuildPatience() const { return 2 * options_.build_time_limit + std::chrono::seconds(60); }
+
+// A worker that is heard, declares its task, and never comes to an end with it.
+void FarmCore::GiveUpStalledBuilds() {
+  std::vector<int64_t> stalled;
+  for (auto& [id, job] : jobs_) {
+    for (auto& [trial, open] : job.open) {
+      if (open.state != TrialState::kBuilding || open.since + BuildPatience() > Now()) continue;
+      stalled.push_back(trial);
+      open.since = Now();  // If the store cannot do it now, then after as long again.
+    }
+  }
+  for (const int64_t trial : stalled) {
+    const StatusOr<TrialRow> row = store_.GetTrial(trial);
+    if (!Check(row.status(), "look up a trial")) continue;
+    const std::string words = fmt::format("worker {} did not come to an end with it in {} s", row->worker,
+                                          BuildPatience() / std::chrono::seconds(1));
+    const auto failed = store_.FailAttempt({trial, row->attempt}, InfraFailure::kOther, words);
+    if (!Check(failed.status(), "give up a build")) continue;
+    ports_.Log(fmt::format("trial {}: {}", trial, words));
+    (void)workers_.Withdraw({trial});
+    RefreshTrial(trial);
+  }
+}
+
+void FarmCore::TurnWorkersAway() {
   for (auto& [worker, polls] : polls_) {
     for (Poll& poll : polls) poll.answer(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
   }
   polls_.clear();
 }
 
-void Coordinator::Impl::AnswerPolls() {
+void FarmCore::AnswerPolls() {
   std::vector<std::string> due;
   for (const auto& [worker, polls] : polls_) {
     const bool is_due =
@@ -193,7 +205,7 @@ void Coordinator::Impl::AnswerPolls() {
   for (const std::string& worker : due) AnswerPoll(worker);
 }
 
-void Coordinator::Impl::AnswerPoll(const std::string& worker) {
+void FarmCore::AnswerPoll(const std::string& worker) {
   std::vector<Poll> polls = std::exchange(polls_[worker], {});
   if (polls.empty()) return;
   std::vector<std::string> needed;
@@ -201,7 +213,7 @@ void Coordinator::Impl::AnswerPoll(const std::string& worker) {
   for (const std::string& raw : needed) {
     const StatusOr<Digest> digest = Digest::FromBytes(raw);
     if (!digest.ok()) continue;
-    const StatusOr<Workload> workload = store_->GetWorkload(*digest);
+    const StatusOr<Workload> workload = store_.GetWorkload(*digest);
     if (!Check(workload.status(), "read a workload")) continue;
     v1::WorkloadText& text = *response.add_workloads();
     text.set_digest(raw);

@@ -6,17 +6,20 @@
 
 #include "rpc/device_message.h"
 #include "runtime/measure_statistics.h"
-#include "tuner/job/coordinator_impl.h"
+#include "tuner/job/farm_core.h"
 
 namespace lathe {
 namespace {
 
 constexpr int kPlanRounds = 100;  // At one time; whatever follows is seen to when next something happens.
+// The phases of a trial have the farm's own clocks: what a device or worker says of itself is not enough.
+constexpr Duration kFetchAndStart = std::chrono::seconds(60);
+constexpr int64_t kSlowestBytesPerSecond = 256 << 10;
+constexpr Duration kRunGrace = std::chrono::seconds(30);  // Beyond the limit that the device watches itself.
 constexpr Duration kStoreHeartbeatEvery = std::chrono::seconds(5);
 constexpr int kMostSkipped =
     8;  // Of a workload's operations a schedule may need one in so many: padding of a transposed
         // convolution; and the peak is too low where the device was busy when it measured it.
-constexpr Duration kRetryCommitAfter = std::chrono::seconds(1);
 
 std::string FactsJson(const v1::DeviceFacts& facts) {
   nlohmann::json json = {{"arch", facts.arch()},
@@ -33,6 +36,10 @@ std::string FactsJson(const v1::DeviceFacts& facts) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+AttemptFence FenceOf(const ResultCommit& commit) {
+  return {commit.result.trial_id(), commit.result.attempt(), commit.device_id, commit.result.epoch()};
+}
+
 v1::AckVerdict VerdictOf(Ack ack) {
   switch (ack) {
     case Ack::kAccepted:
@@ -47,31 +54,31 @@ v1::AckVerdict VerdictOf(Ack ack) {
 
 }  // namespace
 
-// ---- What the gateway's thread says goes to the loop.
+StatusOr<CommitAnswer> CommitTo(Store& store, const ResultCommit& commit) {
+  const v1::MeasureResult& result = commit.result;
+  if (const std::optional<RunResult> row = ToRunResult(result, commit.device_id)) return store.CommitResult(*row);
+  if (result.status() == v1::MEASURE_STATUS_CANCELLED) return CommitAnswer{Ack::kStale};
+  return store.FailAttempt(FenceOf(commit), InfraFailure::kOther, result.message());
+}
 
-void Coordinator::Impl::OnDeviceUp(const v1::Hello& hello) {
+void FarmCore::OnDeviceUp(const v1::Hello& hello) {
   const v1::DeviceFacts& facts = hello.facts();
-  DeviceRecord record{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()};
-  std::set<std::string> spooled(hello.spooled_keys().begin(), hello.spooled_keys().end());
-  loop_.Post([this, record = std::move(record), abi = facts.kernel_abi(), gflops = facts.peak_gflops(),
-              gops = facts.peak_gops(), current = hello.current(), spooled = std::move(spooled)] {
-    DeviceView& view = devices_[record.name];
-    view.key = record.key;
-    view.kernel_abi = abi;
-    view.peak_gflops = gflops;
-    view.peak_gops = gops;
-    view.told_epoch = -1;
-    StepTracker(DeviceReported{record});
-    CountDevices();
-    GiveUpWhatItDiedOf(record.name, current, spooled);
-    TakeProgress(record.name, current);
-  });
+  DeviceView& view = devices_[facts.name()];
+  view.key = facts.key();
+  view.kernel_abi = facts.kernel_abi();
+  view.peak_gflops = facts.peak_gflops();
+  view.peak_gops = facts.peak_gops();
+  view.told_epoch = -1;
+  StepTracker(DeviceReported{{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()}});
+  CountDevices();
+  GiveUpWhatItDiedOf(facts.name(), hello.current(), {hello.spooled_keys().begin(), hello.spooled_keys().end()});
+  OnDeviceHeard(facts.name(), hello.current());
 }
 
 // Trials that ran and of which the device has neither a runner nor a result: its process ended meanwhile, maybe because
 // of them. Without this a module that restarts its board would be given to it for ever.
-void Coordinator::Impl::GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current,
-                                           const std::set<std::string>& spooled) {
+void FarmCore::GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current,
+                                  const std::set<std::string>& spooled) {
   const auto held = desk_.HeldBy(device);
   const StatusOr<int64_t> device_id = leases_.IdOf(device);
   if (!held || !device_id.ok()) return;
@@ -85,36 +92,22 @@ void Coordinator::Impl::GiveUpWhatItDiedOf(const std::string& device, const v1::
         current.trials().begin(), current.trials().end(),
         [&](const v1::Current::Trial& trial) { return trial.trial_id() == id && trial.attempt() == attempt; });
     if (is_there || spooled.contains(std::string(ResultKey(spec->second, device).raw()))) continue;
-    const auto failed = store_->FailAttempt({id, attempt, *device_id, held->epoch}, InfraFailure::kDeviceLost,
-                                            fmt::format("device {} ended while it ran", device), UnixNow());
+    const auto failed = store_.FailAttempt({id, attempt, *device_id, held->epoch}, InfraFailure::kDeviceLost,
+                                           fmt::format("device {} ended while it ran", device));
     if (!Check(failed.status(), "give up a trial")) continue;
     desk_.Settled(device, id);
     RefreshTrial(id);
   }
 }
 
-void Coordinator::Impl::OnDeviceHeard(const std::string& device, const v1::Current& current) {
-  loop_.Post([this, device, current] { TakeProgress(device, current); });
-}
-
-void Coordinator::Impl::OnDeviceDown(const std::string& device, const std::string& reason) {
-  loop_.Post([this, device] {
-    devices_[device].measuring.clear();
-    StepTracker(DeviceLeft{device});
-  });
-}
-
-void Coordinator::Impl::OnResult(const v1::MeasureResult& result) {
-  loop_.Post([this, result] { TakeResult(result); });
-}
-
-StatusOr<BlobPiece> Coordinator::Impl::ReadBlob(const Digest& digest, int64_t offset, int64_t limit) {
-  return blobs_->Read(digest, offset, limit);
+void FarmCore::OnDeviceDown(const std::string& device, const std::string&) {
+  devices_[device].measuring.clear();
+  StepTracker(DeviceLeft{device});
 }
 
 // ---- The tracker's shell.
 
-void Coordinator::Impl::StepTracker(const TrackerEvent& event) {
+void FarmCore::StepTracker(const TrackerEvent& event) {
   tracker_events_.push_back(event);
   if (is_stepping_tracker_) return;
   is_stepping_tracker_ = true;
@@ -127,41 +120,41 @@ void Coordinator::Impl::StepTracker(const TrackerEvent& event) {
   is_stepping_tracker_ = false;
 }
 
-void Coordinator::Impl::Do(const PersistDevice& action) {
+void FarmCore::Do(const PersistDevice& action) {
   Perform("register device " + action.record.name,
           [this, record = action.record] { return leases_.PersistDevice(record); });
 }
 
-void Coordinator::Impl::Do(const DeviceChange& action) {
-  options_.log(fmt::format("device \"{}\" is {}: {}", action.device, DeviceStateName(action.to), action.reason));
+void FarmCore::Do(const DeviceChange& action) {
+  ports_.Log(fmt::format("device \"{}\" is {}: {}", action.device, DeviceStateName(action.to), action.reason));
   CountDevices();
   if (action.to != DeviceState::kLost) return;
   Perform("lose device " + action.device, [this, device = action.device] {
     const StatusOr<int64_t> id = leases_.IdOf(device);
     if (!id.ok()) return OkStatus();  // It has no row, so no trials.
-    const StatusOr<std::vector<int64_t>> lost = store_->LoseDevice(*id, UnixNow());
+    const StatusOr<std::vector<int64_t>> lost = store_.LoseDevice(*id);
     if (!lost.ok()) return lost.status();
     for (const int64_t trial : *lost) RefreshTrial(trial);
     return OkStatus();
   });
 }
 
-void Coordinator::Impl::Do(const PersistGrant& action) {
+void FarmCore::Do(const PersistGrant& action) {
   StatusOr<int64_t> epoch = Status(Unavailable("what happened before is not in the store yet"));
   if (effects_.empty()) epoch = leases_.PersistGrant(action.lease, action.epoch_floor, kLeaseTtl);
   Check(epoch.status(), "grant a lease");
   StepTracker(GrantCommitted{action.lease.device, action.lease.request_id, epoch.status(), epoch.ok() ? *epoch : 0});
 }
 
-void Coordinator::Impl::Do(const PersistRenewal& action) {
+void FarmCore::Do(const PersistRenewal& action) {
   Check(leases_.PersistRenewal(action.device, action.epoch, kLeaseTtl), "renew a lease");
 }
 
-void Coordinator::Impl::Do(const PersistEnd& action) {
+void FarmCore::Do(const PersistEnd& action) {
   Perform("end a lease", [this, action] { return leases_.PersistEnd(action.device, action.epoch, action.why); });
 }
 
-void Coordinator::Impl::Do(const AnswerGranted& action) {
+void FarmCore::Do(const AnswerGranted& action) {
   desk_.Granted(action.lease, Now());
   // A lease from before a restart may have trials already; the device may even be at work on them, or have their
   // results.
@@ -169,15 +162,15 @@ void Coordinator::Impl::Do(const AnswerGranted& action) {
   if (!Check(id.status(), "look up assigned trials")) return;
   std::vector<TrialRow> given;
   const Status listed =
-      ForEachTrial(*store_, {.device_id = *id, .states = {TrialState::kAssigned, TrialState::kRunning}},
+      ForEachTrial(store_, {.device_id = *id, .states = {TrialState::kAssigned, TrialState::kRunning}},
                    [&](const TrialRow& trial) { given.push_back(trial); });
   if (!Check(listed, "look up assigned trials")) return;
   for (const TrialRow& trial : given)
     if (trial.epoch == action.lease.epoch) GiveTrial(action.lease.device, trial);
 }
 
-void Coordinator::Impl::Do(const AnswerEnded& action) {
-  options_.log(fmt::format("lease of \"{}\" ended: {}", action.device, action.reason));
+void FarmCore::Do(const AnswerEnded& action) {
+  ports_.Log(fmt::format("lease of \"{}\" ended: {}", action.device, action.reason));
   const auto held = desk_.HeldBy(action.device);
   desk_.Ended(action.device, action.epoch);
   if (!held || held->epoch != action.epoch) return;
@@ -185,7 +178,7 @@ void Coordinator::Impl::Do(const AnswerEnded& action) {
   devices_[action.device].specs.clear();
 }
 
-void Coordinator::Impl::CountDevices() {
+void FarmCore::CountDevices() {
   std::map<std::string, int> counts;
   for (const auto& [name, entry] : tracker_->devices().devices())
     counts[entry.record.key] += entry.state == DeviceState::kOnline ? 1 : 0;
@@ -196,7 +189,7 @@ void Coordinator::Impl::CountDevices() {
 
 // Those it holds from before a restart: asking again with the same id gives the same lease, and what is assigned under
 // it.
-void Coordinator::Impl::TakeLeasesBack(Job& job) {
+void FarmCore::TakeLeasesBack(Job& job) {
   UpdateDemand(job);
   std::vector<LeaseRecord> mine, others;
   for (const auto& [name, entry] : tracker_->devices().devices()) {
@@ -214,7 +207,7 @@ void Coordinator::Impl::TakeLeasesBack(Job& job) {
   }
 }
 
-void Coordinator::Impl::PlanDevices() {
+void FarmCore::PlanDevices() {
   for (int round = 0; round < kPlanRounds; ++round) {
     const std::vector<DeskAction> actions = desk_.Plan(Now());
     if (actions.empty()) break;
@@ -223,14 +216,14 @@ void Coordinator::Impl::PlanDevices() {
   TellDevices();
 }
 
-void Coordinator::Impl::Do(const AskForDevice& action) { StepTracker(LeaseRequested{action.request_id, action.key}); }
-void Coordinator::Impl::Do(const WithdrawAsking& action) { StepTracker(RequestWithdrawn{action.request_id}); }
-void Coordinator::Impl::Do(const KeepLease& action) { StepTracker(LeaseRenewed{action.device, action.epoch}); }
+void FarmCore::Do(const AskForDevice& action) { StepTracker(LeaseRequested{action.request_id, action.key}); }
+void FarmCore::Do(const WithdrawAsking& action) { StepTracker(RequestWithdrawn{action.request_id}); }
+void FarmCore::Do(const KeepLease& action) { StepTracker(LeaseRenewed{action.device, action.epoch}); }
 
-void Coordinator::Impl::Do(const GiveBack& action) {
+void FarmCore::Do(const GiveBack& action) {
   v1::Desired nothing;
   nothing.set_epoch(action.epoch);
-  (void)gateway_->SetDesired(action.device, nothing);  // If it is away, its lease ends with its time.
+  (void)ports_.SetDesired(action.device, nothing);  // If it is away, its lease ends with its time.
   DeviceView& view = devices_[action.device];
   view.specs.clear();
   view.told.clear();
@@ -238,34 +231,35 @@ void Coordinator::Impl::Do(const GiveBack& action) {
   StepTracker(LeaseReleased{action.device, action.epoch});
 }
 
-void Coordinator::Impl::Do(const ClaimTrial& action) {
+void FarmCore::Do(const ClaimTrial& action) {
   const StatusOr<int64_t> id = leases_.IdOf(action.device);
   if (!Check(id.status(), "claim a trial")) return desk_.NothingToClaim(action.device, action.epoch, Now());
-  const auto claimed = store_->ClaimForMeasure(*id, action.epoch, {.job_id = action.job_id}, UnixNow());
+  const auto claimed = store_.ClaimForMeasure(*id, action.epoch, {.job_id = action.job_id});
   if (!Check(claimed.status(), "claim a trial") || !claimed->has_value() || !GiveTrial(action.device, **claimed)) {
     desk_.NothingToClaim(action.device, action.epoch, Now());
   }
 }
 
 // Makes the spec of an assigned trial and puts it at the device's hand. False if that cannot be.
-bool Coordinator::Impl::GiveTrial(const std::string& device, const TrialRow& trial) {
+bool FarmCore::GiveTrial(const std::string& device, const TrialRow& trial) {
   Job* job = JobOfTrial(trial.id);
   if (job == nullptr || !trial.module_digest) return false;
   OpenTrial& open = job->open.at(trial.id);
   const auto& prepared = job->prepared[open.task];
-  const StatusOr<int64_t> size = blobs_->Size(*trial.module_digest);
+  const StatusOr<int64_t> size = ports_.BlobSize(*trial.module_digest);
   const bool is_prepared = open.is_final || prepared;
   if (!is_prepared || !size.ok()) {
     const InfraFailure failure = is_prepared ? InfraFailure::kArtifactLost : InfraFailure::kOther;
     const AttemptFence fence{trial.id, trial.attempt, trial.device_id.value_or(0), trial.epoch.value_or(0)};
-    Check(store_->FailAttempt(fence, failure, "its module is not in the blob store", UnixNow()).status(),
-          "give up a trial");
+    Check(store_.FailAttempt(fence, failure, "its module is not in the blob store").status(), "give up a trial");
     RefreshTrial(trial.id);
     return false;
   }
   const bool is_whole = open.is_final || open.trace_digest == prepared->untuned_trace;
   const TaskMeasurement& measurement = open.is_final ? job->finals[open.task].measurement : prepared->measurement;
-  devices_[device].specs[trial.id] =
+  DeviceView& view = devices_[device];
+  if (const auto held = desk_.HeldBy(device); held && held->trials.empty()) view.progressed = Now();
+  view.specs[trial.id] =
       MakeMeasureSpec(measurement, trial, *size, is_whole ? 0 : job->plan.tasks()[open.task].best_ns);
   open.times.assigned = Now();
   open.attempt = trial.attempt;
@@ -274,7 +268,7 @@ bool Coordinator::Impl::GiveTrial(const std::string& device, const TrialRow& tri
   return true;
 }
 
-void Coordinator::Impl::TellDevices() {
+void FarmCore::TellDevices() {
   for (auto& [name, view] : devices_) {
     const auto held = desk_.HeldBy(name);
     if (!held) continue;
@@ -284,7 +278,7 @@ void Coordinator::Impl::TellDevices() {
     v1::Desired desired;
     desired.set_epoch(held->epoch);
     for (const int64_t trial : held->trials) *desired.add_specs() = view.specs.at(trial);
-    if (!gateway_->SetDesired(name, std::move(desired)).ok()) continue;  // It is away; the tracker knows.
+    if (!ports_.SetDesired(name, std::move(desired)).ok()) continue;  // It is away; the tracker knows.
     view.told = std::move(wanted);
     view.told_epoch = held->epoch;
     std::erase_if(view.specs, [&](const auto& entry) {
@@ -293,10 +287,64 @@ void Coordinator::Impl::TellDevices() {
   }
 }
 
+// ---- Clocks.
+
+// When the device is given up if it does nothing until then; nullopt: nothing is expected of it.
+std::optional<TimePoint> FarmCore::DueOf(const std::string& device, const DeviceView& view) const {
+  const auto held = desk_.HeldBy(device);
+  if (!held || held->trials.empty()) return std::nullopt;
+  int64_t bytes = 0;
+  for (const int64_t id : held->trials) {
+    const v1::MeasureSpec& spec = view.specs.at(id);
+    const auto job = job_of_trial_.find(id);
+    if (job != job_of_trial_.end() && jobs_.at(job->second).open.at(id).state == TrialState::kRunning)
+      return jobs_.at(job->second).open.at(id).since + Duration(spec.wall_limit_ns()) + kRunGrace;
+    bytes += spec.module().size() + spec.reference().size();
+  }
+  return view.progressed + kFetchAndStart + std::chrono::seconds(bytes / kSlowestBytesPerSecond);
+}
+
+void FarmCore::GiveUpTheStalled() {
+  if (!uncommitted_.empty()) return;  // It may wait for us: results that are not committed fill its spool.
+  std::vector<std::string> stalled;
+  for (const auto& [name, view] : devices_) {
+    if (const auto due = DueOf(name, view); due && *due <= Now()) stalled.push_back(name);
+  }
+  for (const std::string& name : stalled) GiveUpStalled(name);
+}
+
+// One attempt counts, since what it was given may be what it cannot do; the rest goes back uncounted.
+void FarmCore::GiveUpStalled(const std::string& name) {
+  DeviceView& view = devices_[name];
+  const DeviceDesk::Held held = *desk_.HeldBy(name);
+  const auto runs = std::ranges::find_if(held.trials, [&](int64_t id) {
+    const Job* job = JobOfTrial(id);
+    return job != nullptr && job->open.at(id).state == TrialState::kRunning;
+  });
+  const bool is_running = runs != held.trials.end();
+  const v1::MeasureSpec& spec = view.specs.at(is_running ? *runs : held.trials.front());
+  const std::string words =
+      is_running ? fmt::format("it ran for {} s longer than its limit of {} s", kRunGrace / std::chrono::seconds(1),
+                               spec.wall_limit_ns() / 1'000'000'000)
+                 : fmt::format("nothing came of it for {} s", (Now() - view.progressed) / std::chrono::seconds(1));
+  if (const StatusOr<int64_t> id = leases_.IdOf(name); id.ok()) {
+    const AttemptFence fence{spec.trial_id(), spec.attempt(), *id, held.epoch};
+    Check(store_.FailAttempt(fence, InfraFailure::kOther, fmt::format("at device {}: {}", name, words)).status(),
+          "give up a trial");
+    desk_.Settled(name, fence.trial_id);
+    RefreshTrial(fence.trial_id);
+  }
+  v1::Desired nothing;
+  nothing.set_epoch(held.epoch);
+  (void)ports_.SetDesired(name, nothing);
+  view.progressed = Now();
+  StepTracker(DeviceStalled{name, fmt::format("trial {}: {}", spec.trial_id(), words)});
+}
+
 // ---- Progress and results.
 
 // What a call takes at least by the peak that the devices of the class measured; 0: unknown.
-double Coordinator::Impl::FloorOf(const Job& job, size_t task) const {
+double FarmCore::FloorOf(const Job& job, size_t task) const {
   const auto& prepared = job.prepared[task];
   double peak = 0;
   for (const auto& [name, view] : devices_) {
@@ -307,7 +355,7 @@ double Coordinator::Impl::FloorOf(const Job& job, size_t task) const {
 }
 
 // A time that no machine of the class can reach is none: a clock that jumped, a kernel that returned early.
-void Coordinator::Impl::RefuseImpossible(v1::MeasureResult& result) {
+void FarmCore::RefuseImpossible(v1::MeasureResult& result) {
   const Job* job = JobOfTrial(result.trial_id());
   if (job == nullptr || (result.status() != v1::MEASURE_STATUS_OK && result.status() != v1::MEASURE_STATUS_NOISY))
     return;
@@ -323,37 +371,42 @@ void Coordinator::Impl::RefuseImpossible(v1::MeasureResult& result) {
       median_ns, job->prepared[task]->flops, floor_ns, kMostSkipped - 1, kMostSkipped));
 }
 
-void Coordinator::Impl::TakeProgress(const std::string& device, const v1::Current& current) {
+void FarmCore::OnDeviceHeard(const std::string& device, const v1::Current& current) {
   StepTracker(DeviceHeard{device});
   DeviceView& view = devices_[device];
   if (const StatusOr<int64_t> id = leases_.IdOf(device);
       id.ok() && Now() - view.heartbeat_stored >= kStoreHeartbeatEvery) {
     view.heartbeat_stored = Now();
-    Check(store_->Heartbeat(*id, UnixNow()), "store a heartbeat");
+    Check(store_.Heartbeat(*id), "store a heartbeat");
   }
+  v1::Current declared = current;
+  declared.clear_free_disk_bytes();
+  const std::string former = std::exchange(view.declared, declared.SerializeAsString());
+  if (former != view.declared) view.progressed = Now();
   view.measuring.clear();
   for (const v1::Current::Trial& trial : current.trials()) {
     if (trial.phase() != v1::TRIAL_PHASE_MEASURING) continue;
     view.measuring.insert(trial.trial_id());
     Job* job = JobOfTrial(trial.trial_id());
     if (job == nullptr || job->open.at(trial.trial_id()).state != TrialState::kAssigned) continue;
-    const StatusOr<bool> moved =
-        store_->AdvanceTrial(trial.trial_id(), trial.attempt(), TrialState::kRunning, UnixNow());
+    const StatusOr<bool> moved = store_.AdvanceTrial(trial.trial_id(), trial.attempt(), TrialState::kRunning);
     if (!Check(moved.status(), "note that a trial runs") || !*moved) continue;
     job->open.at(trial.trial_id()).times.running = Now();
     SetTrialState(*job, trial.trial_id(), TrialState::kRunning);
   }
 }
 
-void Coordinator::Impl::TakeResult(v1::MeasureResult result) {
+void FarmCore::OnResult(v1::MeasureResult result) {
   RefuseImpossible(result);
   Job* job = JobOfTrial(result.trial_id());
   const bool is_latest = job != nullptr && job->open.at(result.trial_id()).attempt == result.attempt();
   const auto held = desk_.HeldBy(result.device());
   // The device's next trial is begun before this one is on disk.
   if (held && held->epoch == result.epoch() && is_latest) desk_.Finished(result.device(), result.trial_id());
-  if (const auto view = devices_.find(result.device()); view != devices_.end())
+  if (const auto view = devices_.find(result.device()); view != devices_.end()) {
     view->second.measuring.erase(result.trial_id());
+    view->second.progressed = Now();
+  }
   if (is_latest) {
     OpenTrial& open = job->open.at(result.trial_id());
     open.times.result = Now();
@@ -361,46 +414,18 @@ void Coordinator::Impl::TakeResult(v1::MeasureResult result) {
     open.measure_ns = result.measure_ns();
   }
   const StatusOr<int64_t> id = leases_.IdOf(result.device());
-  if (id.ok()) commits_.Push({result, *id});
+  if (id.ok()) ports_.Commit({std::move(result), *id});
 }
 
-void Coordinator::Impl::RunCommits() {
-  while (const std::optional<Commit> commit = commits_.Pop()) {
-    const v1::AckVerdict verdict = CommitOne(*commit);
-    if (verdict == v1::ACK_VERDICT_UNSPECIFIED) continue;  // Not committed: the device keeps it and sends it again.
-    const StatusOr<Digest> key = Digest::FromBytes(commit->result.key());
-    if (key.ok() && gateway_ != nullptr) gateway_->Acknowledge(commit->result.device(), *key, verdict);
-  }
-}
-
-AttemptFence Coordinator::Impl::FenceOf(const Commit& commit) {
-  return {commit.result.trial_id(), commit.result.attempt(), commit.device_id, commit.result.epoch()};
-}
-
-v1::AckVerdict Coordinator::Impl::CommitOne(const Commit& commit) {
-  const v1::MeasureResult& result = commit.result;
-  const std::optional<RunResult> row = ToRunResult(result, commit.device_id);
-  for (;;) {
-    StatusOr<CommitAnswer> answer = CommitAnswer{Ack::kStale};
-    if (row) {
-      answer = store_->CommitResult(*row, UnixNow());
-    } else if (result.status() != v1::MEASURE_STATUS_CANCELLED) {
-      answer = store_->FailAttempt(FenceOf(commit), InfraFailure::kOther, result.message(), UnixNow());
-    }
-    if (!answer.ok() && IsWorthRetrying(answer.status().code()) && !is_stopping_) {
-      loop_.Post([this, status = answer.status()] { Check(status, "commit a result"); });
-      std::this_thread::sleep_for(kRetryCommitAfter);
-      continue;
-    }
-    loop_.Post([this, commit, answer] { OnCommitted(commit, answer); });
-    if (answer.ok()) return VerdictOf(answer->ack);
-    return IsWorthRetrying(answer.status().code()) ? v1::ACK_VERDICT_UNSPECIFIED : v1::ACK_VERDICT_STALE;
-  }
+void FarmCore::RetryCommits() {
+  if (!retry_commits_at_ || Now() < *retry_commits_at_) return;
+  retry_commits_at_.reset();
+  for (ResultCommit& commit : std::exchange(uncommitted_, {})) ports_.Commit(std::move(commit));
 }
 
 // A device that gives up one trial after the other, because its disk is full, is trouble; a single trial may have
 // itself to blame. Without this nobody would hear of it: such trials wait, are tried again, and nothing fails here.
-void Coordinator::Impl::NoteHealth(const v1::MeasureResult& result) {
+void FarmCore::NoteHealth(const v1::MeasureResult& result) {
   DeviceView& view = devices_[result.device()];
   const std::string what = "measure at device " + result.device();
   if (result.status() == v1::MEASURE_STATUS_INFRA_FAILED) {
@@ -412,8 +437,17 @@ void Coordinator::Impl::NoteHealth(const v1::MeasureResult& result) {
   }
 }
 
-void Coordinator::Impl::OnCommitted(const Commit& commit, const StatusOr<CommitAnswer>& answer) {
+void FarmCore::OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnswer>& answer) {
   const v1::MeasureResult& result = commit.result;
+  if (!answer.ok() && IsWorthRetrying(answer.status().code())) {
+    Check(answer.status(), "commit a result");
+    uncommitted_.push_back(commit);
+    retry_commits_at_ = Now() + kRetryAfter;
+    return;
+  }
+  // Only now may the device forget it.
+  if (const StatusOr<Digest> key = Digest::FromBytes(result.key()); key.ok())
+    ports_.Acknowledge(result.device(), *key, answer.ok() ? VerdictOf(answer->ack) : v1::ACK_VERDICT_STALE);
   NoteHealth(result);
   const auto held = desk_.HeldBy(result.device());
   if (answer.ok()) troubles_.Succeeded("commit a result");
@@ -428,7 +462,7 @@ void Coordinator::Impl::OnCommitted(const Commit& commit, const StatusOr<CommitA
     if (answer.status().code() == StatusCode::kNotFound) return;  // A trial of another database.
     Check(answer.status(), "commit a result");
     if (job != nullptr) {
-      Check(store_->FailAttempt(FenceOf(commit), InfraFailure::kOther, answer.status().message(), UnixNow()).status(),
+      Check(store_.FailAttempt(FenceOf(commit), InfraFailure::kOther, answer.status().message()).status(),
             "give up a trial");
       RefreshTrial(result.trial_id());
     }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "support/status_macros.h"
-#include "tuner/job/coordinator_impl.h"
+#include "tuner/job/farm_core.h"
 
 namespace lathe {
 namespace {
@@ -15,7 +15,7 @@ constexpr int kMostPasses = 8;  // Each rules a candidate out; whoever has as ma
 }  // namespace
 
 // True: there is nothing left to be measured or decided.
-bool Coordinator::Impl::AdvanceFinals(Job& job) {
+bool FarmCore::AdvanceFinals(Job& job) {
   while (job.open.empty()) {
     if (!job.are_finals_timed_out && AskForFinalists(job)) return false;
     const StatusOr<bool> has_begun = BeginFinalRounds(job);
@@ -30,7 +30,7 @@ bool Coordinator::Impl::AdvanceFinals(Job& job) {
 }
 
 // True: an answer is on its way.
-bool Coordinator::Impl::AskForFinalists(Job& job) {
+bool FarmCore::AskForFinalists(Job& job) {
   bool is_asking = false;
   for (size_t task = 0; task < job.finals.size(); ++task) {
     FinalsView& finals = job.finals[task];
@@ -46,20 +46,20 @@ bool Coordinator::Impl::AskForFinalists(Job& job) {
   return is_asking;
 }
 
-void Coordinator::Impl::OnFinalists(int64_t job_id, size_t task, StatusOr<PreparedFinals> prepared) {
+void FarmCore::OnFinalists(int64_t job_id, size_t task, StatusOr<PreparedFinals> prepared) {
   const auto it = jobs_.find(job_id);
   if (it == jobs_.end()) return;
   Job& job = it->second;
   FinalsView& finals = job.finals[task];
   if (std::exchange(finals.is_adopting, false)) job.preparing = std::max(0, job.preparing - 1);
   if (!prepared.ok())
-    options_.log(fmt::format("finals of task \"{}\": {}", job.tasks[task].name, prepared.status().message()));
+    ports_.Log(fmt::format("finals of task \"{}\": {}", job.tasks[task].name, prepared.status().message()));
   const bool is_check = prepared.ok() && prepared->known.has_value();
   const bool has_any = is_check || (prepared.ok() && !prepared->finalists.empty());
   finals.phase = has_any ? FinalsView::Phase::kUnderWay : FinalsView::Phase::kOver;
   if (!has_any) return;
   finals.measurement = std::move(prepared->measurement);
-  blobs_->Pin(finals.measurement.reference.blob);
+  ports_.Pin(finals.measurement.reference.blob);
   if (is_check) finals.check.emplace(*std::move(prepared->known));
   finals.state = TaskFinals(std::move(prepared->finalists));
   for (const TuningRecord& record : prepared->rounds)
@@ -67,7 +67,7 @@ void Coordinator::Impl::OnFinalists(int64_t job_id, size_t task, StatusOr<Prepar
 }
 
 // Of all tasks, so that the same round of each comes before the next round of any. False: all are decided.
-StatusOr<bool> Coordinator::Impl::BeginFinalRounds(Job& job) {
+StatusOr<bool> FarmCore::BeginFinalRounds(Job& job) {
   bool has_begun = false;
   for (size_t task = 0; task < job.finals.size(); ++task) {
     FinalsView& finals = job.finals[task];
@@ -84,9 +84,9 @@ StatusOr<bool> Coordinator::Impl::BeginFinalRounds(Job& job) {
   return has_begun;
 }
 
-Status Coordinator::Impl::BeginFinalRound(Job& job, size_t task, const TaskFinals::Round& round) {
+Status FarmCore::BeginFinalRound(Job& job, size_t task, const TaskFinals::Round& round) {
   ASSIGN_OR_RETURN(const std::vector<TrialRow> begun,
-                   store_->BeginFinalRound(job.tasks[task].id, round.number, round.finalists, UnixNow()));
+                   store_.BeginFinalRound(job.tasks[task].id, round.number, round.finalists));
   std::set<Digest> is_new;
   for (const TrialRow& trial : begun) {
     is_new.insert(trial.trace_digest);
@@ -104,7 +104,7 @@ Status Coordinator::Impl::BeginFinalRound(Job& job, size_t task, const TaskFinal
 }
 
 // One measurement of a best that is known; if it does not hold, the task is searched.
-Status Coordinator::Impl::AdvanceCheck(Job& job, size_t task) {
+Status FarmCore::AdvanceCheck(Job& job, size_t task) {
   FinalsView& finals = job.finals[task];
   if (!finals.check->has_begun && !job.are_finals_timed_out) {
     RETURN_IF_ERROR(BeginFinalRound(job, task, {kCheckRound, {finals.check->finalist()}}));
@@ -114,30 +114,30 @@ Status Coordinator::Impl::AdvanceCheck(Job& job, size_t task) {
   const std::optional<std::string> why_gone = finals.check->why_gone();
   finals.check.reset();
   finals.phase = FinalsView::Phase::kOver;
-  blobs_->Unpin(finals.measurement.reference.blob);
+  ports_.Unpin(finals.measurement.reference.blob);
   if (why_gone && !job.has_timed_out) SearchAnew(job, task, *why_gone);
   return OkStatus();
 }
 
-void Coordinator::Impl::SearchAnew(Job& job, size_t task, const std::string& why) {
+void FarmCore::SearchAnew(Job& job, size_t task, const std::string& why) {
   job.remarks.push_back(fmt::format("task \"{}\" was searched anew: {}", job.tasks[task].name, why));
-  options_.log(job.remarks.back());
+  ports_.Log(job.remarks.back());
   job.distrusted.insert(task);
   job.search->Distrust(task);
   job.finals[task].phase = FinalsView::Phase::kNotAsked;
   const TaskStanding& known = job.plan.task(task);
   job.plan.task(task) = {.weight = known.weight, .budget = known.budget};
-  loop_.Post([] {});  // Looks again, and begins a round.
+  looks_again_ = true;  // And begins a round.
 }
 
-Status Coordinator::Impl::DecideFinals(Job& job, size_t task) {
+Status FarmCore::DecideFinals(Job& job, size_t task) {
   FinalsView& finals = job.finals[task];
-  ASSIGN_OR_RETURN(const bool has_winner, store_->DecideFinals(job.tasks[task].id, UnixNow()));
+  ASSIGN_OR_RETURN(const bool has_winner, store_.DecideFinals(job.tasks[task].id));
   // Others take the place of finalists that all turned out to be wrong.
   const bool goes_on = !has_winner && finals.state.HasFailures() && !job.are_finals_timed_out;
   finals.phase = goes_on ? FinalsView::Phase::kNotAsked : FinalsView::Phase::kOver;
-  blobs_->Unpin(finals.measurement.reference.blob);
-  ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store_->QueryBest(std::span(&job.tasks[task].key, 1)));
+  ports_.Unpin(finals.measurement.reference.blob);
+  ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store_.QueryBest(std::span(&job.tasks[task].key, 1)));
   if (best[0].lookup == Lookup::kHit) job.plan.task(task).best_ns = best[0].record->timings->median_ns;
   return OkStatus();
 }

@@ -1,24 +1,31 @@
-// The coordinator's inside; private to its coordinator_*.cc files. Members are used on the loop's thread unless they
-// say otherwise.
+// What the farm decides, and nothing else: who builds and measures which trial, what counts, when something is given
+// up, and who is told. step(event) -> store verbs and words to the ports, in order.
+//
+// No thread, socket or SQL of its own, and no clock but the one it is given: threads, connections, the searches and the
+// commits of results are a shell's (coordinator.cc), or the simulator's (tests/sim). One thread; Step follows every
+// other call.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
-#include <future>
+#include <functional>
 #include <map>
-#include <mutex>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "runtime/kernel_abi.h"
-#include "support/bounded_queue.h"
+#include "support/clock.h"
 #include "tracker/tracker_core.h"
+#include "tuner/database/store.h"
 #include "tuner/job/best_check.h"
-#include "tuner/job/coordinator.h"
 #include "tuner/job/device_desk.h"
-#include "tuner/job/event_loop.h"
 #include "tuner/job/job_plan.h"
+#include "tuner/job/job_progress.h"
+#include "tuner/job/job_searcher.h"
+#include "tuner/job/job_spec.h"
 #include "tuner/job/pause_watch.h"
-#include "tuner/job/shared_blobs.h"
 #include "tuner/job/store_lease_store.h"
 #include "tuner/job/task_finals.h"
 #include "tuner/job/troubles.h"
@@ -32,32 +39,88 @@ inline bool IsWorthRetrying(StatusCode code) {
   return code == StatusCode::kResourceExhausted || code == StatusCode::kUnavailable;
 }
 
-class Coordinator::Impl : public DeviceGatewayOwner {
+// A result on its way into the store.
+struct ResultCommit {
+  v1::MeasureResult result;
+  int64_t device_id = 0;
+};
+// The one store verb that a result is. Durable when it returns; from any thread.
+StatusOr<CommitAnswer> CommitTo(Store& store, const ResultCommit& commit);
+
+// What the core wants done. Called in the middle of a step: does not call back, answers come as events later.
+class FarmPorts {
+ public:
+  virtual ~FarmPorts() = default;
+  // From now on, also after reconnections, until said again. InvalidArgument unless CheckDesired takes it.
+  virtual Status SetDesired(const std::string& device, v1::Desired desired) = 0;
+  virtual void Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict) = 0;
+  // CommitTo, then FarmCore::OnCommitted.
+  virtual void Commit(ResultCommit commit) = 0;
+
+  virtual bool HasBlob(const Digest& digest, int64_t size_bytes) = 0;
+  virtual StatusOr<int64_t> BlobSize(const Digest& digest) = 0;
+  // A pinned blob is kept. Counts.
+  virtual void Pin(const Digest& digest) = 0;
+  virtual void Unpin(const Digest& digest) = 0;
+
+  virtual std::unique_ptr<JobSearcher> BeginSearch(const JobRow& job, const JobSpec& spec,
+                                                   const std::vector<TaskRow>& tasks) = 0;
+  virtual void EndSearch(std::unique_ptr<JobSearcher> search) = 0;  // It may be in the middle of something.
+  virtual void OnJobTakenUp(int64_t job_id) = 0;
+  virtual void OnJobLeft(int64_t job_id) = 0;  // It has ended, or cannot be read.
+  virtual void Log(const std::string& words) = 0;
+};
+
+struct FarmCoreOptions {
+  std::function<std::unique_ptr<TaskScheduler>()> schedulers;
+  bool resumes_jobs = true;  // At start, all that have not ended. Else only those that are submitted again.
+  Duration build_time_limit = std::chrono::seconds(30);
+};
+
+class FarmCore {
  public:
   using Answer = std::function<void(StatusOr<v1::SynchronizeResponse>)>;
 
-  Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate);
-  ~Impl() override;
+  // All of these must outlive it.
+  FarmCore(FarmCoreOptions options, Store& store, FarmPorts& ports, Clock& clock);
+  FarmCore(const FarmCore&) = delete;
+  // Loads devices, leases and jobs. Once, before anything else.
   Status Start();
+  // Whatever has come due, and whatever follows from what has just happened; then when to call it again if nothing
+  // happens before, by the clock that it was given.
+  std::optional<TimePoint> Step();
 
-  // Any thread.
-  template <typename Work>
-  auto Ask(Work work) -> decltype(work()) {
-    return loop_.Ask(std::move(work), Status(Unavailable("ask the coordinator: it is stopping; try again")));
-  }
-  StatusOr<JobRow> Submit(const JobRequest& request);
-  bool WaitForJob(int64_t job_id, Duration limit);
-  void SynchronizeLater(const v1::SynchronizeRequest& request, Answer answer);
-  Status StoreArtifact(const Digest& digest, const std::string& content);
-  DeviceGateway& gateway() { return *gateway_; }
-  Store& store() { return *store_; }
-
-  // On the loop.
+  // ---- Clients.
+  // Goes on with a job of the store. OK if it runs already or has ended.
   Status TakeUp(int64_t job_id);
   StatusOr<JobRow> Cancel(int64_t job_id, const std::string& reason);
   StatusOr<JobProgress> Progress(int64_t job_id);
   std::string TroubleNow() { return troubles_.Worst(Now()).value_or(Trouble{}).words; }
-  Status Drain();
+  // True if OK. Else remembers it as trouble of its kind and says so now and then.
+  bool Check(const Status& status, std::string_view what);
+  // Gives all leases back; nothing new begins.
+  void Drain();
+  // Ends its searches and turns workers away; nothing is to be called after it.
+  void Stop();
+
+  // ---- Searches.
+  void OnPrepared(int64_t job_id, size_t task, StatusOr<PreparedTask> prepared);
+  void OnProposed(int64_t job_id, size_t task, StatusOr<std::vector<ProposedTrial>> proposed);
+  void OnFinalists(int64_t job_id, size_t task, StatusOr<PreparedFinals> finals);
+  void OnSearching(int64_t job_id, bool is_busy);
+
+  // ---- Workers. `answer` is called once, at the latest when request.wait_ns is over, or by Drain or Stop.
+  void Synchronize(const v1::SynchronizeRequest& request, Answer answer);
+
+  // ---- Devices: what a DeviceGatewayOwner hears, and the answers to Commit.
+  void OnDeviceUp(const v1::Hello& hello);
+  void OnDeviceHeard(const std::string& device, const v1::Current& current);
+  void OnDeviceDown(const std::string& device, const std::string& reason);
+  void OnResult(v1::MeasureResult result);
+  void OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnswer>& answer);
+
+  // For whoever checks what must hold.
+  const TrackerCore& tracker() const { return *tracker_; }
 
  private:
   static constexpr Duration kRetryAfter = std::chrono::seconds(1);  // What the store could not do.
@@ -65,6 +128,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   struct OpenTrial {
     size_t task = 0;
     TrialState state = TrialState::kProposed;
+    TimePoint since{};    // It is in that state.
     int64_t attempt = 0;  // The latest that was given to a device.
     bool is_final = false;
     Digest trace_digest;
@@ -108,7 +172,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     std::set<size_t> distrusted;        // Tasks of which only what the job itself measures counts.
     std::vector<std::string> remarks;   // Of a job that went well.
     JobPlan plan;
-    std::unique_ptr<JobSearch> search;
+    std::unique_ptr<JobSearcher> search;
     std::map<int64_t, OpenTrial> open;
     std::deque<int64_t> proposed;  // Not released to the workers yet; in order.
     int preparing = 0;             // Tasks with open trials that are not prepared yet.
@@ -137,13 +201,9 @@ class Coordinator::Impl : public DeviceGatewayOwner {
     std::vector<TrialAttempt> told;            // What it was told last,
     int64_t told_epoch = -1;                   // under which epoch.
     std::set<int64_t> failed;                  // Trials that it gave up for reasons of its own, since one went well.
+    std::string declared;                      // Its trials, their phases and its progress, as it said last.
+    TimePoint progressed{};                    // That changed, or it was given something while it had nothing.
   };
-  // A result on its way into the store.
-  struct Commit {
-    v1::MeasureResult result;
-    int64_t device_id = 0;
-  };
-
   Status Resume(int64_t job_id);
   void RenewAfterPause(Duration pause);
   // An effect on the store of something that has happened already: it is tried until it succeeds, and what comes later
@@ -151,17 +211,11 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void Perform(std::string what, std::function<Status()> effect);
   void RetryEffects();
   TimePoint Now() { return watch_.Own(clock_.Now()); }  // Without the times in which it was stopped.
-  int64_t UnixNow() const { return clock_.UnixNanos(); }
-  // True if OK. Else remembers it as trouble of its kind and says so now and then.
-  bool Check(const Status& status, std::string_view what);
-  std::optional<TimePoint> After();
+  std::optional<TimePoint> NextDeadline();
 
-  // coordinator_jobs.cc
+  // farm_core_jobs.cc
   StatusOr<Job> LoadJob(const JobRow& row);
   Status AdoptOpenTrials(Job& job);
-  void StartSearch(Job& job);
-  void OnPrepared(int64_t job_id, size_t task, StatusOr<PreparedTask> prepared);
-  void OnProposed(int64_t job_id, size_t task, StatusOr<std::vector<ProposedTrial>> proposed);
   void Advance(Job& job);
   void Release(Job& job);
   void BeginRound(Job& job);
@@ -176,7 +230,6 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   Status DecideFinals(Job& job, size_t task);
   Status AdvanceCheck(Job& job, size_t task);
   void SearchAnew(Job& job, size_t task, const std::string& why);
-  void OnFinalists(int64_t job_id, size_t task, StatusOr<PreparedFinals> finals);
   bool TimeIsUp(Job& job, bool& flag, Duration after);
   void Finish(Job& job);
   std::string Explain(Job& job);
@@ -192,8 +245,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   Job* JobOfTrial(int64_t trial_id);
   void UpdateDemand(Job& job);
 
-  // coordinator_workers.cc
-  void Hear(const v1::SynchronizeRequest& request, Answer answer);
+  // farm_core_workers.cc
   void AdoptBuilds(const std::string& worker);
   void SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial);
   void TakeBuild(const std::string& worker, const v1::BuildState& state);
@@ -203,14 +255,11 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void AnswerPolls();
   void TurnWorkersAway();
   void AnswerPoll(const std::string& worker);
+  Duration BuildPatience() const;
+  void GiveUpStalledBuilds();
 
-  // coordinator_devices.cc
-  void OnDeviceUp(const v1::Hello& hello) override;
+  // farm_core_devices.cc
   void GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current, const std::set<std::string>& spooled);
-  void OnDeviceHeard(const std::string& device, const v1::Current& current) override;
-  void OnDeviceDown(const std::string& device, const std::string& reason) override;
-  void OnResult(const v1::MeasureResult& result) override;
-  StatusOr<BlobPiece> ReadBlob(const Digest& digest, int64_t offset, int64_t limit) override;
   void StepTracker(const TrackerEvent& event);
   void Do(const PersistDevice& action);
   void Do(const DeviceChange& action);
@@ -228,26 +277,24 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   void Do(const ClaimTrial& action);
   bool GiveTrial(const std::string& device, const TrialRow& trial);
   void TellDevices();
-  void TakeResult(v1::MeasureResult result);
   void TakeProgress(const std::string& device, const v1::Current& current);
-  void RunCommits();  // On a committing thread.
-  v1::AckVerdict CommitOne(const Commit& commit);
-  static AttemptFence FenceOf(const Commit& commit);
-  void OnCommitted(const Commit& commit, const StatusOr<CommitAnswer>& answer);
+  void RetryCommits();
   void NoteHealth(const v1::MeasureResult& result);
+  std::optional<TimePoint> DueOf(const std::string& device, const DeviceView& view) const;
+  void GiveUpTheStalled();
+  void GiveUpStalled(const std::string& device);
   void CountDevices();
   void TakeLeasesBack(Job& job);
 
-  const CoordinatorOptions options_;
+  const FarmCoreOptions options_;
+  Store& store_;
+  FarmPorts& ports_;
   Clock& clock_;
   PauseWatch watch_;
-  std::unique_ptr<Store> store_;        // Any thread.
-  std::unique_ptr<SharedBlobs> blobs_;  // Any thread.
-  QuietGate& gate_;
   StoreLeaseStore leases_;
   std::unique_ptr<TrackerCore> tracker_;
   DeviceDesk desk_;
-  WorkerTable workers_{static_cast<uint64_t>(UnixNow())};
+  WorkerTable workers_;
   std::map<int64_t, Job> jobs_;
   std::map<int64_t, int64_t> job_of_trial_;
   std::map<int64_t, JobProgress> ended_;  // As they ended; the latest few.
@@ -256,25 +303,17 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   std::set<std::string> adopted_workers_;
   std::deque<TrackerEvent> tracker_events_;
   bool is_stepping_tracker_ = false, is_draining_ = false;
-  Troubles troubles_;  // What Check heard.
+  bool looks_again_ = false;  // Something changed that this step had passed by.
+  Troubles troubles_;         // What Check heard.
   struct Effect {
     std::string what;
     std::function<Status()> run;
   };
   std::deque<Effect> effects_;  // Not in the store yet, in order.
   std::optional<TimePoint> retry_effects_at_;
-  size_t next_job_ = 0;                     // To be served first by workers.
-  std::vector<std::future<void>> endings_;  // Searches that are ending.
-
-  std::mutex ended_mutex_;
-  std::condition_variable ended_changed_;
-  std::set<int64_t> running_;  // Guarded by ended_mutex_.
-
-  BoundedQueue<Commit> commits_{1 << 20};
-  std::vector<std::thread> committers_;
-  std::atomic<bool> is_stopping_ = false;
-  EventLoop loop_;
-  std::unique_ptr<DeviceGateway> gateway_;  // Last: its thread calls this object.
+  std::vector<ResultCommit> uncommitted_;  // The store could not.
+  std::optional<TimePoint> retry_commits_at_;
+  size_t next_job_ = 0;  // To be served first by workers.
 };
 
 }  // namespace lathe
