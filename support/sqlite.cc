@@ -126,6 +126,25 @@ StatusOr<Statement*> Connection::Cached(std::string_view sql) {
   return found->second.get();
 }
 
+StatusOr<std::string> Connection::Image() {
+  sqlite3_int64 size = 0;
+  const std::unique_ptr<unsigned char, void (*)(void*)> bytes(sqlite3_serialize(db_, "main", &size, 0), sqlite3_free);
+  if (bytes == nullptr) return ResourceExhausted(fmt::format("copy {}: no memory for {} bytes", path_, size));
+  return std::string(reinterpret_cast<const char*>(bytes.get()), static_cast<size_t>(size));
+}
+
+Status Connection::Restore(std::string_view image) {
+  auto* bytes = static_cast<unsigned char*>(sqlite3_malloc64(image.size()));
+  if (bytes == nullptr)
+    return ResourceExhausted(fmt::format("restore {}: no memory for {} bytes", path_, image.size()));
+  std::memcpy(bytes, image.data(), image.size());
+  const auto size = static_cast<sqlite3_int64>(image.size());
+  const int code = sqlite3_deserialize(db_, "main", bytes, size, size,
+                                       SQLITE_DESERIALIZE_FREEONCLOSE | SQLITE_DESERIALIZE_RESIZEABLE);
+  if (code == SQLITE_OK) return OkStatus();
+  return InternalError(fmt::format("restore {}: {}", path_, sqlite3_errstr(code)));
+}
+
 int64_t Connection::last_insert_id() const { return sqlite3_last_insert_rowid(db_); }
 int64_t Connection::changes() const { return sqlite3_changes64(db_); }
 bool Connection::in_transaction() const { return sqlite3_get_autocommit(db_) == 0; }

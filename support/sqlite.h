@@ -58,6 +58,9 @@ class Connection {
   StatusOr<std::optional<T>> First(std::string_view sql, const Args&... args);
 
   int64_t last_insert_id() const;
+  // The whole database as the bytes of its file, and back: replaces what a connection in memory holds.
+  StatusOr<std::string> Image();
+  Status Restore(std::string_view image);
   int64_t changes() const;  // Rows changed by the latest statement.
   bool in_transaction() const;
   const std::string& path() const { return path_; }

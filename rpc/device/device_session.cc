@@ -258,7 +258,9 @@ void DeviceSession::Accept(const v1::ResultAck& message, TimePoint, Actions&) {
   const auto it = spool_.find(*key);
   if (it == spool_.end()) return;
   spool_bytes_ -= static_cast<int64_t>(it->second.ByteSizeLong());
-  if (it->second.epoch() == epoch_seen_) acknowledged_.push_back(*key);
+  // A server whose power was cut may not know that it gave this out, and gives it out once more under the same name.
+  const bool may_come_again = message.verdict() == v1::ACK_VERDICT_STALE;
+  if (it->second.epoch() == epoch_seen_ && !may_come_again) acknowledged_.push_back(*key);
   if (acknowledged_.size() > kMaxAcknowledged) acknowledged_.pop_front();
   spool_.erase(it);
   disk_writes_.push_back(DeleteSpooled{*key});

@@ -215,6 +215,19 @@ TEST_F(DeviceSessionTest, KeepsResultsUntilTheyAreAcknowledged) {
   EXPECT_EQ(session_.spooled(), 0u);
 }
 
+// The power of the server was cut, and with it went that it had given the trial out: it does so once more.
+TEST_F(DeviceSessionTest, RunsAgainWhatTheServerDidNotKnow) {
+  MeasureOneReadyTwo(1);
+  const auto sent = Sent<v1::MeasureResult>(Step(RunnerEnded{1, Good()}));
+  Receive(Desire(1, {2}));
+  v1::ResultAck ack;
+  ack.set_key(sent.at(0).key());
+  ack.set_verdict(v1::ACK_VERDICT_STALE);
+  EXPECT_EQ(Only<DeleteSpooled>(Receive(ack)).size(), 1u);
+  Receive(Desire(1, {2, 1}));
+  EXPECT_EQ(session_.Declare().trials_size(), 2);
+}
+
 TEST_F(DeviceSessionTest, IsQuietWhileTheRunnerIsTiming) {
   MeasureOneReadyTwo(1);
   v1::Desired desired = Desire(1, {1});

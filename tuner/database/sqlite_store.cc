@@ -66,22 +66,27 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> db, Connection::Open(path, Connection::Mode::kReadWrite));
   if (unclean) RETURN_IF_ERROR(QuickCheck(*db));
   RETURN_IF_ERROR(db->Execute(kWriterPragmas));
-  RETURN_IF_ERROR(Migrate(*db, Migrations(), NewStoreId(), store->time_.Now()));
-  ASSIGN_OR_RETURN(const auto last_said,
-                   db->First<int64_t>("SELECT at_unix_ns FROM event ORDER BY cursor DESC LIMIT 1"));
-  store->time_.GoNoEarlierThan(last_said.value_or(0));
-  store->writer_ = std::make_unique<GroupWriter>(std::move(db), GroupWriter::Limits{});
+  RETURN_IF_ERROR(store->StartWriting(std::move(db)));
   return store;
 }
 
-StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenInMemory(Clock& clock) {
+StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenInMemory(Clock& clock, std::string_view image) {
   std::unique_ptr<SqliteStore> store(new SqliteStore(Connection::kMemory, clock));
   store->in_memory_ = true;
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> db, Connection::Open(Connection::kMemory, Connection::Mode::kReadWrite));
+  if (!image.empty()) RETURN_IF_ERROR(db->Restore(image));
   RETURN_IF_ERROR(db->Execute("PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY"));
-  RETURN_IF_ERROR(Migrate(*db, Migrations(), NewStoreId(), store->time_.Now()));
-  store->writer_ = std::make_unique<GroupWriter>(std::move(db), GroupWriter::Limits{});
+  RETURN_IF_ERROR(store->StartWriting(std::move(db)));
   return store;
+}
+
+Status SqliteStore::StartWriting(std::unique_ptr<Connection> db) {
+  RETURN_IF_ERROR(Migrate(*db, Migrations(), NewStoreId(), time_.Now()));
+  ASSIGN_OR_RETURN(const auto last_said,
+                   db->First<int64_t>("SELECT at_unix_ns FROM event ORDER BY cursor DESC LIMIT 1"));
+  time_.GoNoEarlierThan(last_said.value_or(0));
+  writer_ = std::make_unique<GroupWriter>(std::move(db), GroupWriter::Limits{});
+  return OkStatus();
 }
 
 StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenReadOnly(const std::string& path) {
@@ -150,6 +155,10 @@ void SqliteStore::ReturnReader(std::unique_ptr<Connection> reader) {
   std::lock_guard lock(readers_mutex_);
   idle_readers_.push_back(std::move(reader));
   reader_returned_.notify_one();
+}
+
+StatusOr<std::string> SqliteStore::Image() {
+  return Read([](Connection& db) { return db.Image(); });
 }
 
 StatusOr<std::vector<EventRow>> SqliteStore::ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id,

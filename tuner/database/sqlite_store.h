@@ -32,8 +32,11 @@ class SqliteStore : public Store {
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, Clock& clock = SystemClock());
   // Beside the owner or without one. Verbs that write answer kFailedPrecondition.
   static StatusOr<std::unique_ptr<SqliteStore>> OpenReadOnly(const std::string& path);
-  static StatusOr<std::unique_ptr<SqliteStore>> OpenInMemory(Clock& clock = SystemClock());
+  // Empty, or with what Image gave.
+  static StatusOr<std::unique_ptr<SqliteStore>> OpenInMemory(Clock& clock = SystemClock(), std::string_view image = {});
   ~SqliteStore() override;
+  // The whole database as the bytes of its file.
+  StatusOr<std::string> Image();
 
   StatusOr<Workload> PutWorkload(const Workload& workload) override;
   StatusOr<Workload> GetWorkload(const Digest& digest) override;
@@ -100,6 +103,7 @@ class SqliteStore : public Store {
  private:
   using Operation = std::function<Status(sqlite::Connection&)>;
   SqliteStore(std::string path, Clock& clock);
+  Status StartWriting(std::unique_ptr<sqlite::Connection> db);
   Status RunWrite(const Operation& operation, Durability durability);
   Status RunDurable(const Operation& operation);
   Status RunSoft(const Operation& operation);

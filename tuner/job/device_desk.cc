@@ -118,7 +118,9 @@ int64_t DeviceDesk::DevicesWanted(int64_t job_id, const Job& job) const {
   const auto devices = device_counts_.find(job.demand.key);
   const int64_t known = devices == device_counts_.end() ? 1 : std::max(devices->second, 1);
   const int64_t each = options_.trials_per_device;
-  return std::clamp<int64_t>((trials + each - 1) / each, 1, known);
+  const int64_t wanted = std::clamp<int64_t>((trials + each - 1) / each, 1, known);
+  // What a device has at hand stays there: a further one would have nothing to do, and would be given back at once.
+  return std::min(wanted, LeasesOf(job_id) + job.demand.claimable);
 }
 
 void DeviceDesk::PlanRequests(int64_t job_id, Job& job, Actions& actions) {

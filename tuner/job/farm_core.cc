@@ -94,6 +94,8 @@ std::optional<TimePoint> FarmCore::Step() {
   }
   AssignBuilds();
   PlanDevices();
+  for (const auto& [device, key, verdict] : std::exchange(acknowledgements_, {}))
+    ports_.Acknowledge(device, key, verdict);
   AnswerPolls();
 
   std::optional<TimePoint> next = NextDeadline();
@@ -120,7 +122,7 @@ std::optional<TimePoint> FarmCore::NextDeadline() {
       next = Earlier(next, job.taken_up + job.spec.time_limit);
     for (const auto& [trial, open] : job.open)
       if (open.state == TrialState::kBuilding) next = Earlier(next, open.since + BuildPatience());
-    if (job.waits_since) next = Earlier(next, *job.waits_since + std::chrono::seconds(1));
+    if (job.waits_since && !job.is_wait_told) next = Earlier(next, *job.waits_since + std::chrono::seconds(1));
   }
   return next;
 }

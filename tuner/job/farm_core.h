@@ -185,6 +185,7 @@ class FarmCore {
     TrialLatencies latencies;
     int64_t measured = 0, failed = 0;
     std::optional<TimePoint> waits_since;
+    bool is_wait_told = false;  // `waits_for` is why it waits.
     std::string waits_for;
   };
   struct Poll {
@@ -311,7 +312,13 @@ class FarmCore {
   };
   std::deque<Effect> effects_;  // Not in the store yet, in order.
   std::optional<TimePoint> retry_effects_at_;
-  std::vector<ResultCommit> uncommitted_;  // The store could not.
+  struct Acknowledgement {
+    std::string device;
+    Digest key;
+    v1::AckVerdict verdict;
+  };
+  std::vector<Acknowledgement> acknowledgements_;  // Sent after what follows from the result is desired.
+  std::vector<ResultCommit> uncommitted_;          // The store could not.
   std::optional<TimePoint> retry_commits_at_;
   size_t next_job_ = 0;  // To be served first by workers.
 };

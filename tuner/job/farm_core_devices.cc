@@ -251,7 +251,8 @@ bool FarmCore::GiveTrial(const std::string& device, const TrialRow& trial) {
   if (!is_prepared || !size.ok()) {
     const InfraFailure failure = is_prepared ? InfraFailure::kArtifactLost : InfraFailure::kOther;
     const AttemptFence fence{trial.id, trial.attempt, trial.device_id.value_or(0), trial.epoch.value_or(0)};
-    Check(store_.FailAttempt(fence, failure, "its module is not in the blob store").status(), "give up a trial");
+    const char* words = is_prepared ? "its module is not in the blob store" : "its task is not prepared";
+    Check(store_.FailAttempt(fence, failure, words).status(), "give up a trial");
     RefreshTrial(trial.id);
     return false;
   }
@@ -447,7 +448,7 @@ void FarmCore::OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnsw
   }
   // Only now may the device forget it.
   if (const StatusOr<Digest> key = Digest::FromBytes(result.key()); key.ok())
-    ports_.Acknowledge(result.device(), *key, answer.ok() ? VerdictOf(answer->ack) : v1::ACK_VERDICT_STALE);
+    acknowledgements_.push_back({result.device(), *key, answer.ok() ? VerdictOf(answer->ack) : v1::ACK_VERDICT_STALE});
   NoteHealth(result);
   const auto held = desk_.HeldBy(result.device());
   if (answer.ok()) troubles_.Succeeded("commit a result");

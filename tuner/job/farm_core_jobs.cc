@@ -152,6 +152,12 @@ void FarmCore::OnProposed(int64_t job_id, size_t index, StatusOr<std::vector<Pro
     return;
   }
   troubles_.Succeeded("propose trials");
+  if (!job.failures[index].empty()) {  // The task was closed while it was searched.
+    job.plan.RoundEnded(index, 0);
+    std::vector<int64_t> trials;
+    for (const ProposedTrial& trial : *proposed) trials.push_back(trial.trial_id);
+    return Perform("cancel trials of a task", [this, trials] { return store_.CancelTrials(trials); });
+  }
   job.plan.RoundEnded(index, static_cast<int64_t>(proposed->size()));
   for (const ProposedTrial& trial : *proposed) {
     OpenTrial& open = job.open[trial.trial_id];
@@ -276,8 +282,10 @@ void FarmCore::NoteWaiting(Job& job) {
     return;
   }
   if (!job.waits_since) job.waits_since = Now();
-  if (Now() - *job.waits_since < kSayWaitingAfter || job.waits_for == why) return;
+  job.is_wait_told = job.waits_for == why;
+  if (Now() - *job.waits_since < kSayWaitingAfter || job.is_wait_told) return;
   job.waits_for = why;
+  job.is_wait_told = true;
   Check(store_.SetJobState(job.row.id, JobState::kRunning, why), "note what a job waits for");
   job.waits_since = Now();
 }

@@ -165,7 +165,7 @@ class Worker::Impl {
     if (const auto* failed = std::get_if<BuildFailed>(&outcome)) return Failed(*failed);
     const auto& module = std::get<BuiltModule>(outcome);
     const Digest digest = Sha256(module.bytes);
-    const Status stored = channel_.StoreArtifact(digest, module.bytes);
+    const Status stored = Store(slot, digest, module.bytes);
     if (!stored.ok()) return Failed(v1::BUILD_ERROR_CLASS_WORKER, "store artifact: " + stored.message());
     v1::BuildState state;
     state.mutable_artifact()->set_digest(std::string(digest.raw()));
@@ -176,6 +176,20 @@ class Worker::Impl {
     state.mutable_times()->set_compile_ns(module.compile.count());
     state.mutable_times()->set_link_ns(module.link.count());
     return state;
+  }
+
+  // A server that is away, or whose disk is full, says nothing about the build: it is handed in when it comes back.
+  Status Store(int slot, const Digest& digest, const std::string& module) {
+    for (Duration pause = kRetryAfter;; pause = std::min(pause * 2, kRetryAtMost)) {
+      const Status stored = channel_.StoreArtifact(digest, module);
+      const bool may_go_well =
+          stored.code() == StatusCode::kUnavailable || stored.code() == StatusCode::kResourceExhausted;
+      if (stored.ok() || !may_go_well) return stored;
+      if (pause == kRetryAfter) options_.log("store artifact: " + stored.message());
+      std::unique_lock lock(mutex_);
+      const auto is_given_up = [&] { return is_stopping_ || !core_.IsWanted(slot); };
+      if (changed_.wait_for(lock, pause, is_given_up)) return stored;
+    }
   }
 
   BuildOutcome Build(int slot, const BuildRequest& spec) {

@@ -12,7 +12,9 @@ class FaultyStore : public Store {
  public:
   // Before each verb, by its name, on the thread that calls it; what is not OK is the verb's answer.
   using Before = std::function<Status(std::string_view verb)>;
-  FaultyStore(std::unique_ptr<Store> store, Before before) : store_(std::move(store)), before_(std::move(before)) {}
+  FaultyStore(std::unique_ptr<Store> store, Before before)
+      : owned_(std::move(store)), store_(owned_.get()), before_(std::move(before)) {}
+  FaultyStore(Store& store, Before before) : store_(&store), before_(std::move(before)) {}
 
   StatusOr<Workload> PutWorkload(const Workload& workload) override {
     return Try("PutWorkload", [&] { return store_->PutWorkload(workload); });
@@ -183,7 +185,8 @@ class FaultyStore : public Store {
     return verb();
   }
 
-  const std::unique_ptr<Store> store_;
+  const std::unique_ptr<Store> owned_;
+  Store* const store_;
   const Before before_;
 };
 

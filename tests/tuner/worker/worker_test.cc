@@ -132,6 +132,7 @@ class ListChannel : public WorkerChannel {
   Status StoreArtifact(const Digest& digest, const std::string& content) override {
     std::lock_guard lock(mutex_);
     EXPECT_EQ(Sha256(content), digest);
+    if (!std::exchange(was_away_, true)) return Unavailable("the server is being started");
     stored.insert(content);
     return OkStatus();
   }
@@ -157,6 +158,7 @@ class ListChannel : public WorkerChannel {
   std::condition_variable changed_;
   uint64_t calls_ = 0, heard_ = 0;
   std::set<int64_t> last_told_;
+  bool was_away_ = false;
 };
 
 // Makes a module of the trace's text; every fifth is refused, every seventh breaks the builder once.

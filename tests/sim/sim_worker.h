@@ -1,0 +1,45 @@
+// A worker's process: the real core of a worker, calls that may be lost, builds that pretend.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tests/sim/server.h"
+#include "tuner/worker/worker_core.h"
+
+namespace lathe::sim {
+
+class SimWorker {
+ public:
+  SimWorker(World& world, const Plan& plan, Server& server, std::string name);
+
+  void Start();
+  void Crash(Duration down);
+  void End();  // For good.
+  void BeMute(Duration time) { mute_until_ = world_.now + time; }
+  void LoseBuilds();  // Those under way come to no end.
+  bool is_idle() const { return core_ == nullptr || core_->is_idle(); }
+  const std::string& name() const { return name_; }
+
+ private:
+  static constexpr int kSlots = 2;
+  void Later(Duration delay, std::function<void()> run);
+  void Call(Duration wait, bool again);
+  void Answered(uint64_t call, bool again, const StatusOr<v1::SynchronizeResponse>& response);
+  void Work();
+  void Build(int slot, WorkerCore::Start start);
+  void HandIn(int slot, uint64_t build, const std::string& trace);
+
+  World& world_;
+  const Plan& plan_;
+  Server& server_;
+  const std::string name_;
+  std::unique_ptr<WorkerCore> core_;
+  uint64_t life_ = 0, next_call_ = 1, next_build_ = 1;
+  uint64_t building_[kSlots] = {};  // 0: free.
+  std::set<uint64_t> open_calls_;
+  Duration backoff_ = std::chrono::milliseconds(500);
+  TimePoint mute_until_{};
+};
+
+}  // namespace lathe::sim
