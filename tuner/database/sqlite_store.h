@@ -55,7 +55,7 @@ class SqliteStore : public Store {
 
   StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
                                                               TrialState initial, int64_t now) override;
-  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) override;
+  StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to, int64_t now) override;
   StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
                                                   int64_t now) override;
   StatusOr<std::vector<TrialRow>> BeginFinalRound(int64_t task_id, int64_t round,

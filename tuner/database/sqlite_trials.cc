@@ -68,6 +68,11 @@ bool IsHeld(TrialState state) {
   return state == TrialState::kBuilding || state == TrialState::kAssigned || state == TrialState::kRunning;
 }
 
+bool IsUnder(const TrialRow& trial, const AttemptFence& fence) {
+  return trial.attempt == fence.attempt && trial.device_id.value_or(0) == fence.device_id &&
+         trial.epoch.value_or(0) == fence.epoch;
+}
+
 Status EndAttempt(Connection& db, const TrialRow& trial, AttemptEnd end, int64_t now) {
   if (!IsHeld(trial.state)) return OkStatus();
   return db.Run("UPDATE attempt SET state = ?, ended_unix_ns = ? WHERE trial_id = ? AND attempt = ? AND state = 'HELD'",
@@ -368,19 +373,20 @@ StatusOr<std::vector<std::optional<int64_t>>> SqliteStore::ProposeTrials(int64_t
   });
 }
 
-StatusOr<bool> SqliteStore::AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) {
+StatusOr<bool> SqliteStore::AdvanceTrial(const AttemptFence& fence, TrialState to, int64_t now) {
   CHECK(to == TrialState::kBuildQueued || to == TrialState::kMeasureQueued || to == TrialState::kRunning)
       << TrialStateName(to);
   const TrialState from = to == TrialState::kBuildQueued ? TrialState::kProposed
                           : to == TrialState::kRunning   ? TrialState::kAssigned
                                                          : TrialState::kBuilt;
   return WriteSoft([&](Connection& db) -> StatusOr<bool> {
-    ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
-    if (trial.attempt == attempt && trial.state == to) return true;  // Said twice.
-    if (trial.attempt != attempt || trial.state != from) return false;
+    ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, fence.trial_id));
+    if (!IsUnder(trial, fence)) return false;
+    if (trial.state == to) return true;  // Said twice.
+    if (trial.state != from) return false;
     RETURN_IF_ERROR(
-        db.Run("UPDATE trial SET state = ?, updated_unix_ns = ? WHERE id = ?", TrialStateName(to), now, trial_id));
-    if (to == TrialState::kMeasureQueued) RETURN_IF_ERROR(EndIfPoison(db, trial_id, now));
+        db.Run("UPDATE trial SET state = ?, updated_unix_ns = ? WHERE id = ?", TrialStateName(to), now, trial.id));
+    if (to == TrialState::kMeasureQueued) RETURN_IF_ERROR(EndIfPoison(db, trial.id, now));
     return true;
   });
 }
@@ -459,9 +465,7 @@ StatusOr<CommitAnswer> SqliteStore::FailAttempt(const AttemptFence& fence, Infra
                                                 int64_t now) {
   return Write([&](Connection& db) -> StatusOr<CommitAnswer> {
     ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, fence.trial_id));
-    const bool is_holders = IsHeld(trial.state) && trial.attempt == fence.attempt &&
-                            trial.device_id.value_or(0) == fence.device_id && trial.epoch.value_or(0) == fence.epoch;
-    if (!is_holders) return Stale(trial);
+    if (!IsHeld(trial.state) || !IsUnder(trial, fence)) return Stale(trial);
     ASSIGN_OR_RETURN(const TrialState next, CountInfraFailure(db, trial, failure, error, now));
     return CommitAnswer{Ack::kAccepted, std::nullopt, next};
   });

@@ -64,9 +64,9 @@ class Store {
   // The winner of the task's finals becomes the best of its key, whatever was before. False: nobody won; a best that
   // failed there gives way to the best screened candidate that did not.
   virtual StatusOr<bool> DecideFinals(int64_t task_id, int64_t now) = 0;
-  // The moves that nobody else decides: PROPOSED -> BUILD_QUEUED, BUILT -> MEAS_QUEUED, ASSIGNED -> RUNNING. Fenced by
-  // `attempt`: false when it was superseded.
-  virtual StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) = 0;
+  // The moves that nobody else decides: PROPOSED -> BUILD_QUEUED, BUILT -> MEAS_QUEUED, ASSIGNED -> RUNNING. False
+  // unless the trial is under this very attempt.
+  virtual StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to, int64_t now) = 0;
   // The oldest waiting trial that passes the filter, now BUILDING with attempt + 1; nullopt if none waits.
   virtual StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
                                                           const TrialFilter& filter, int64_t now) = 0;

@@ -187,20 +187,20 @@ TEST_F(FencingTest, ForgetsABuildWhoseAttemptWasSuperseded) {
 TEST_F(FencingTest, FencesFailuresAndProgressToo) {
   scene_.Lease();
   const TrialRow claim = scene_.Claim(scene_.Build(1));
-  const AttemptFence fence{claim.id, claim.attempt, *claim.device_id, *claim.epoch};
+  const AttemptFence fence = Scene::FenceOf(claim);
   AttemptFence former = fence, of_a_worker = fence, other_device = fence, other_epoch = fence;
   --former.attempt;
   of_a_worker.device_id = of_a_worker.epoch = 0;
   ++other_device.device_id;
   ++other_epoch.epoch;
-  EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt - 1, S::kRunning, kNow));
-  for (const AttemptFence& other : {of_a_worker, other_device, other_epoch})
+  for (const AttemptFence& other : {former, of_a_worker, other_device, other_epoch}) {
+    EXPECT_FALSE(*store_.AdvanceTrial(other, S::kRunning, kNow));
     EXPECT_EQ(store_.FailAttempt(other, InfraFailure::kOther, "", kNow)->ack, Ack::kStale);
-  EXPECT_EQ(store_.FailAttempt(former, InfraFailure::kOther, "", kNow)->ack, Ack::kStale);
+  }
   EXPECT_EQ(scene_.StateOf(claim.id), S::kAssigned);
   EXPECT_EQ(store_.FailAttempt(fence, InfraFailure::kArtifactLost, "", kNow)->trial_state, S::kBuildQueued);
   EXPECT_EQ(store_.FailAttempt(fence, InfraFailure::kArtifactLost, "", kNow)->ack, Ack::kStale);
-  EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt, S::kRunning, kNow));
+  EXPECT_FALSE(*store_.AdvanceTrial(fence, S::kRunning, kNow));
 }
 
 TEST_F(FencingTest, RaisesTheEpochWithEachLeaseAndNeverLowersIt) {

@@ -137,7 +137,7 @@ TEST_P(StoreTest, TakesATraceOncePerTask) {
   EXPECT_TRUE((*ids)[1].has_value());
   EXPECT_FALSE((*ids)[2].has_value());
   EXPECT_EQ(*store_.ClaimForBuild("w", 0, {}, kNow), std::nullopt) << "a proposal is not released yet";
-  EXPECT_TRUE(*store_.AdvanceTrial(*(*ids)[1], 0, S::kBuildQueued, kNow));
+  EXPECT_TRUE(*store_.AdvanceTrial({.trial_id = *(*ids)[1]}, S::kBuildQueued, kNow));
   EXPECT_EQ((**store_.ClaimForBuild("w", 0, {}, kNow)).trace_json, trials[1].trace_json);
 }
 
@@ -150,7 +150,7 @@ TEST_P(StoreTest, WalksATrialFromProposalToRecord) {
   EXPECT_EQ(building.slot, 3);
   EXPECT_EQ(building.attempt, 1);
   EXPECT_EQ(store_.CommitBuild({id, 1, BuiltArtifact{Sha256("m"), 9}, "{}"}, S::kBuilt, kNow)->trial_state, S::kBuilt);
-  EXPECT_TRUE(*store_.AdvanceTrial(id, 1, S::kMeasureQueued, kNow));
+  EXPECT_TRUE(*store_.AdvanceTrial({id, 1}, S::kMeasureQueued, kNow));
   EXPECT_EQ(store_.GetBlob(Sha256("m"))->refs, 1);
   scene.Lease();
   const TrialRow running = scene.Run(id);

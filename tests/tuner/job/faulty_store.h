@@ -76,8 +76,8 @@ class FaultyStore : public Store {
   StatusOr<bool> DecideFinals(int64_t task_id, int64_t now) override {
     return Try("DecideFinals", [&] { return store_->DecideFinals(task_id, now); });
   }
-  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to, int64_t now) override {
-    return Try("AdvanceTrial", [&] { return store_->AdvanceTrial(trial_id, attempt, to, now); });
+  StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to, int64_t now) override {
+    return Try("AdvanceTrial", [&] { return store_->AdvanceTrial(fence, to, now); });
   }
   StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter,
                                                   int64_t now) override {
