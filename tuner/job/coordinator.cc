@@ -206,6 +206,11 @@ bool Coordinator::Impl::WaitForJob(int64_t job_id, Duration limit) {
   return ended_changed_.wait_for(lock, limit, [&] { return !running_.contains(job_id); });
 }
 
+bool Coordinator::Impl::WaitForJob(int64_t job_id, const std::stop_token& stop) {
+  std::unique_lock lock(ended_mutex_);
+  return ended_changed_.wait(lock, stop, [&] { return !running_.contains(job_id); });
+}
+
 StatusOr<JobRow> Coordinator::Impl::Cancel(int64_t job_id, const std::string& reason) {
   ASSIGN_OR_RETURN(JobRow row, store_->CancelJob(job_id, reason, UnixNow()));
   const auto it = jobs_.find(job_id);
@@ -263,6 +268,7 @@ std::string Coordinator::CurrentTrouble() {
   return words.ok() ? *words : "";
 }
 bool Coordinator::WaitForJob(int64_t job_id, Duration limit) { return impl_->WaitForJob(job_id, limit); }
+bool Coordinator::WaitForJob(int64_t job_id, const std::stop_token& stop) { return impl_->WaitForJob(job_id, stop); }
 void Coordinator::Drain() {
   (void)impl_->Ask([this] { return impl_->Drain(); });
 }

@@ -47,6 +47,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   }
   StatusOr<JobRow> Submit(const JobRequest& request);
   bool WaitForJob(int64_t job_id, Duration limit);
+  bool WaitForJob(int64_t job_id, const std::stop_token& stop);
   void SynchronizeLater(const v1::SynchronizeRequest& request, Answer answer);
   Status StoreArtifact(const Digest& digest, const std::string& content);
   DeviceGateway& gateway() { return *gateway_; }
@@ -267,7 +268,7 @@ class Coordinator::Impl : public DeviceGatewayOwner {
   std::vector<std::future<void>> endings_;  // Searches that are ending.
 
   std::mutex ended_mutex_;
-  std::condition_variable ended_changed_;
+  std::condition_variable_any ended_changed_;
   std::set<int64_t> running_;  // Guarded by ended_mutex_.
 
   BoundedQueue<Commit> commits_{1 << 20};
