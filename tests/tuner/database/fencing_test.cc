@@ -144,7 +144,7 @@ TEST_F(FencingTest, ALateResultInformsAndIsNeverBestWithoutANewMeasurement) {
   EXPECT_FALSE(store_.CommitResult(scene_.ResultOf(claim, 10), kNow)->new_best);
   const auto best = [&] { return *(*store_.QueryBest(std::vector{MakeKey()}))[0].record; };
   EXPECT_EQ(best().timings->median_ns, 1000);
-  EXPECT_EQ(store_.History(MakeKey(), 1)->front().timings->median_ns, 10) << "a search may learn from it";
+  EXPECT_EQ(WholeHistory(store_, MakeKey())->front().timings->median_ns, 10) << "a search may learn from it";
   scene_.Lease();
   EXPECT_TRUE(store_.CommitResult(scene_.ResultOf(scene_.Run(claim.id), 20), kNow)->new_best);
   EXPECT_EQ(best().timings->median_ns, 20);

@@ -281,8 +281,8 @@ TEST_P(StoreTest, CountsForALaterJobWhatAnEarlierOneMeasured) {
   newer.policy_version = 8;
   EXPECT_EQ(*store_.CountMeasured(newer), 0);
   // The search starts again from what is known, best first.
-  const auto history = store_.History(MakeKey(), 3);
-  ASSERT_EQ(history->size(), 3u);
+  const auto history = WholeHistory(store_, MakeKey());
+  ASSERT_EQ(history->size(), 4u);
   EXPECT_EQ((*history)[0].timings->median_ns, 1000);
   EXPECT_EQ((*history)[2].timings->median_ns, 1002);
 }
@@ -294,10 +294,17 @@ TEST_P(StoreTest, OrdersHistoryFromBestToFailed) {
   scene.Measure(3, 200);
   scene.Measure(4, 100);
   std::vector<S> outcomes;
-  const std::vector<TuningRecord> history = *store_.History(MakeKey(), 100);
+  const std::vector<TuningRecord> history = *WholeHistory(store_, MakeKey());
   for (const TuningRecord& record : history) outcomes.push_back(record.status);
   EXPECT_THAT(outcomes, ElementsAre(S::kOk, S::kOk, S::kCensored, S::kCrash));
-  EXPECT_EQ(store_.History(MakeKey(), 1)->front().timings->median_ns, 100);
+  EXPECT_EQ(history.front().timings->median_ns, 100);
+  const std::vector<TuningRecord> page = *store_.History(MakeKey(), {history.back().id, 1});
+  ASSERT_EQ(page.size(), 1u);
+  EXPECT_EQ(page[0].timings->median_ns, 200) << "pages are in order of commit";
+  EXPECT_EQ(store_.RecordsOf(MakeKey(), MakeTrial(3).trace_digest)->size(), 1u);
+  EXPECT_EQ(store_.RecordsOf(MakeKey(1), MakeTrial(3).trace_digest)->size(), 0u);
+  const std::vector<int64_t> trials{*history[0].trial_id, *history[3].trial_id, 99};
+  EXPECT_THAT(*store_.MediansOf(trials), ElementsAre(100, std::nullopt, std::nullopt));
 }
 
 TEST_P(StoreTest, AnswersHitStaleOrMissAndSaysWhy) {
