@@ -1,11 +1,14 @@
 #include "cli/interrupts.h"
 
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
-#include <thread>
+#include <climits>
 
 #include "cli/verbs.h"
 
@@ -13,7 +16,15 @@ namespace lathe {
 namespace {
 
 std::atomic<int> interrupts = 0;
+std::atomic<int> wake_event = -1;  // An eventfd: readable once there is something to look at.
 static_assert(std::atomic<int>::is_always_lock_free);
+
+// Rounded up, so that whoever waits for the rest of a time does not wake before it. -1: for ever.
+int RestMillis(const std::optional<TimePoint>& deadline) {
+  if (!deadline) return -1;
+  const auto rest = std::chrono::ceil<std::chrono::milliseconds>(*deadline - SystemClock().Now()).count();
+  return static_cast<int>(std::clamp<int64_t>(rest, 0, INT_MAX));
+}
 
 std::vector<std::string>* files_to_remove = nullptr;
 
@@ -28,7 +39,13 @@ void SetHandler(void (*handler)(int)) {
 }  // namespace
 
 void CountInterrupts() {
-  SetHandler([](int) { interrupts.fetch_add(1); });
+  if (wake_event < 0) wake_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  SetHandler([](int) {
+    const int error = errno;
+    interrupts.fetch_add(1);
+    WakeMainThread();
+    errno = error;
+  });
 }
 
 void EndAtInterrupt(std::vector<std::string> files) {
@@ -44,8 +61,19 @@ void EndAtInterrupt(std::vector<std::string> files) {
 
 int NumInterrupts() { return interrupts.load(); }
 
-void AwaitInterrupt() {
-  while (NumInterrupts() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+bool AwaitInterrupts(int count, const std::function<bool()>& is_over, std::optional<Duration> limit, Sleep sleep) {
+  const auto deadline = limit ? std::optional(SystemClock().Now() + *limit) : std::nullopt;
+  while (NumInterrupts() < count && !is_over()) {
+    const int rest = RestMillis(deadline);
+    if (rest == 0) return false;
+    pollfd event{.fd = wake_event, .events = POLLIN, .revents = 0};
+    sleep(&event, 1, rest);
+    eventfd_t ignored = 0;
+    eventfd_read(wake_event, &ignored);  // Before the next look, so that what comes after it wakes again.
+  }
+  return true;
 }
+
+void WakeMainThread() { eventfd_write(wake_event, 1); }  // As a handler may.
 
 }  // namespace lathe

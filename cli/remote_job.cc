@@ -1,13 +1,11 @@
 #include "cli/remote_job.h"
 
-#include <thread>
-
 #include "support/status_macros.h"
 
 namespace lathe {
 namespace {
 
-constexpr Duration kAskEvery = std::chrono::milliseconds(250);
+constexpr Duration kAskEvery = std::chrono::milliseconds(500);
 
 JobState ToState(v1::JobState state) {
   switch (state) {
@@ -83,11 +81,11 @@ StatusOr<JobReport> ToReport(const v1::Job& job) {
 
 StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Duration patience,
                                        const std::function<void(const v1::Job&)>& show,
-                                       const std::function<bool()>& detaches) {
+                                       const std::function<bool(Duration)>& leaves_within) {
   v1::GetJobRequest request;
   request.set_job_id(job_id);
   TimePoint give_up = SystemClock().Now() + patience;
-  while (!detaches()) {
+  do {
     const StatusOr<v1::GetJobResponse> response = tuning.GetJob(request);
     if (response.ok()) {
       show(response->job());
@@ -96,8 +94,7 @@ StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Durati
     } else if (response.code() != StatusCode::kUnavailable || SystemClock().Now() > give_up) {
       return response.status();
     }
-    std::this_thread::sleep_for(kAskEvery);
-  }
+  } while (!leaves_within(kAskEvery));
   return RemoteEnding::kDetached;
 }
 

@@ -16,10 +16,10 @@ v1::SubmitJobRequest ToSubmitRequest(const JobRequest& request, const std::strin
 StatusOr<JobReport> ToReport(const v1::Job& job);
 
 enum class RemoteEnding { kJobEnded, kDetached };
-// Shows the job about four times a second until it has ended or `detaches` says so. A server that is restarted in
-// between is waited for, for as long as `patience`.
+// Shows the job about twice a second until it has ended or the user leaves, which `leaves_within` waits for. A server
+// that is restarted in between is waited for, for as long as `patience`.
 StatusOr<RemoteEnding> FollowRemoteJob(TuningApi& tuning, int64_t job_id, Duration patience,
                                        const std::function<void(const v1::Job&)>& show,
-                                       const std::function<bool()>& detaches);
+                                       const std::function<bool(Duration)>& leaves_within);
 
 }  // namespace lathe

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdio>
 #include <random>
 #include <thread>
@@ -19,7 +20,8 @@
 namespace lathe {
 namespace {
 
-constexpr Duration kLookEvery = std::chrono::milliseconds(100);
+constexpr Duration kShowEvery = std::chrono::milliseconds(500);
+constexpr Duration kTryEvery = std::chrono::milliseconds(100);
 constexpr Duration kTroublePatience = std::chrono::seconds(5);  // Somebody may be making room on a full disk.
 constexpr Duration kSecondPress = std::chrono::milliseconds(700);
 constexpr Duration kOwnerPatience = std::chrono::seconds(10);  // Until somebody who owns the database listens, or ends.
@@ -39,9 +41,12 @@ std::string NewRequestId(const std::string& fingerprint) {
 
 // After the first interrupt: is there a second one?
 bool IsPressedAgain() {
-  for (Duration waited{}; waited < kSecondPress && NumInterrupts() < 2; waited += kLookEvery)
-    std::this_thread::sleep_for(kLookEvery);
-  return NumInterrupts() >= 2;
+  return AwaitInterrupts(2, [] { return false; }, kSecondPress);
+}
+
+// True once the user wants to leave.
+bool IsPressedWithin(Duration limit) {
+  return AwaitInterrupts(1, [] { return false; }, limit);
 }
 
 // ---- Here.
@@ -98,8 +103,12 @@ void SayEstimate(Coordinator& coordinator, const JobRequest& request) {
 }
 
 StatusOr<TuneEnding> FollowHere(Coordinator& coordinator, int64_t job_id, ProgressDisplay& display) {
-  while (!coordinator.WaitForJob(job_id, kLookEvery)) {
-    if (NumInterrupts() > 0) break;
+  std::atomic<bool> has_ended = false;
+  const std::jthread watcher([&](const std::stop_token& stop) {
+    has_ended = coordinator.WaitForJob(job_id, stop);
+    WakeMainThread();
+  });
+  while (!AwaitInterrupts(1, [&] { return has_ended.load(); }, kShowEvery)) {
     const StatusOr<JobProgress> progress = coordinator.Progress(job_id);
     if (!progress.ok()) continue;
     display.Show(*progress, SystemClock().Now());
@@ -108,7 +117,7 @@ StatusOr<TuneEnding> FollowHere(Coordinator& coordinator, int64_t job_id, Progre
     return Status(ResourceExhausted(progress->trouble +
                                     "; stopped at the last committed trial, the same command goes on from here"));
   }
-  if (coordinator.WaitForJob(job_id, Duration(0))) return TuneEnding::kJobEnded;
+  if (has_ended) return TuneEnding::kJobEnded;
   coordinator.Drain();
   display.Say("stopping; press Ctrl-C again to cancel the job");
   if (!IsPressedAgain()) return TuneEnding::kInterrupted;
@@ -198,8 +207,7 @@ StatusOr<TuneEnding> FollowThere(TuningApi& tuning, v1::Job& job, Duration patie
     job = now;
     display.Show(ProgressOf(now), SystemClock().Now());
   };
-  ASSIGN_OR_RETURN(const RemoteEnding ending,
-                   FollowRemoteJob(tuning, job.id(), patience, show, [] { return NumInterrupts() > 0; }));
+  ASSIGN_OR_RETURN(const RemoteEnding ending, FollowRemoteJob(tuning, job.id(), patience, show, IsPressedWithin));
   if (ending == RemoteEnding::kJobEnded) return TuneEnding::kJobEnded;
   display.Say("leaving the job to its server; press Ctrl-C again to cancel it");
   if (!IsPressedAgain()) return TuneEnding::kInterrupted;
@@ -250,9 +258,8 @@ StatusOr<TunedJob> TuneDatabase(const EmbeddedOptions& options, JobRequest reque
     const bool waits_for_cpus = was_attached && farm.code() == StatusCode::kFailedPrecondition;
     if (waits_for_cpus) give_up = SystemClock().Now() + kOwnerPatience;
     if ((!is_owned && !waits_for_cpus) || SystemClock().Now() > give_up) return farm.status();
-    if (NumInterrupts() > 0)
+    if (IsPressedWithin(kTryEvery))
       return Cancelled("tune: interrupted while another process had the database: " + farm.status().message());
-    std::this_thread::sleep_for(kLookEvery);
   }
 }
 

@@ -118,7 +118,7 @@ Status Serve(const UpOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<FarmServer> server, FarmServer::Start(farm->coordinator(), {listen, owner}));
   RETURN_IF_ERROR(farm->ResumeJobs());
   SayReady({server->endpoints().front(), devices, database}, options.as_json);
-  AwaitInterrupt();
+  AwaitInterrupts(1, [] { return false; }, std::nullopt);
   LogLine("stopping; jobs go on when this database is served again");
   farm->coordinator().Drain();
   server.reset();

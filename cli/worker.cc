@@ -23,7 +23,6 @@
 namespace lathe {
 namespace {
 
-constexpr auto kDrainLooksEvery = std::chrono::milliseconds(50);
 constexpr auto kDrainLimit = std::chrono::seconds(60);
 constexpr int kMaxWorkersPerHost = 64;
 
@@ -105,14 +104,15 @@ Status Work(const WorkerVerbOptions& options) {
                  .log = LogLine},
                 connection->workers());
   LogLine(fmt::format("worker \"{}\", {} slots, server {}", identity.name, slots, server.ToString()));
-  AwaitInterrupt();
+  AwaitInterrupts(1, [] { return false; }, std::nullopt);
   LogLine("finishing what is being built; interrupt again to give it up");
   std::atomic<bool> is_drained = false;
   std::thread drain([&] {
     worker.Drain(kDrainLimit);
     is_drained = true;
+    WakeMainThread();
   });
-  while (!is_drained && NumInterrupts() < 2) std::this_thread::sleep_for(kDrainLooksEvery);
+  AwaitInterrupts(2, [&] { return is_drained.load(); }, std::nullopt);
   if (!is_drained)
     _exit(kExitInterrupted);  // The builders die with this process; the server hands their tasks to others.
   drain.join();

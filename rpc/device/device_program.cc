@@ -15,6 +15,7 @@
 #include "rpc/device/cpu_lock.h"
 #include "rpc/device/device_server.h"
 #include "rpc/device/process_trial_runner.h"
+#include "rpc/hello_check.h"
 #include "runtime/cpu_features.h"
 #include "runtime/kernel_abi.h"
 #include "runtime/peak.h"
@@ -101,8 +102,8 @@ v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std:
   utsname host{};
   uname(&host);
   facts.set_arch(host.machine);
-  facts.set_os(fmt::format("{} {}", host.sysname, host.release));
-  facts.set_cpu_model(CpuModelName());
+  facts.set_os(PrintableFact(fmt::format("{} {}", host.sysname, host.release)));
+  facts.set_cpu_model(PrintableFact(CpuModelName()));
   for (const std::string& feature : UsableFeatures(HostCpuFeatures(), TilePermission()))
     facts.add_cpu_features(feature);
   facts.set_memory_bytes(static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE));

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
@@ -25,8 +26,6 @@ namespace lathe {
 namespace {
 
 namespace asio = boost::asio;
-
-constexpr size_t kMaxConnections = 1024;
 
 // Removes a socket file that nobody listens on any more. Unavailable if somebody does, or if it is no socket.
 Status ClearSocketFile(asio::io_context& io, const std::string& path) {
@@ -132,7 +131,7 @@ class DeviceGateway::Impl {
   void Accept(Acceptor& listener) {
     listener.async_accept([this, &listener](boost::system::error_code error, auto socket) {
       if (error == asio::error::operation_aborted) return;
-      if (!error && connections_.size() < kMaxConnections) Open(socket.release());
+      if (!error) Open(socket.release());
       if (error) {  // Out of descriptors, most likely: let some close first.
         const auto pause = std::make_shared<asio::steady_timer>(io_, std::chrono::milliseconds(100));
         return pause->async_wait([this, &listener, pause](boost::system::error_code) { Accept(listener); });
@@ -141,7 +140,19 @@ class DeviceGateway::Impl {
     });
   }
 
+  static bool IsStranger(const Connection& connection) { return !connection.is_up && !connection.is_over; }
+
+  // Of those that have not said Hello the oldest goes when one too many comes. A device's place is never taken.
+  void MakeRoomForStranger() {
+    const auto strangers = std::ranges::count_if(connections_, IsStranger);
+    if (strangers < options_.max_strangers) return;
+    End(*std::ranges::find_if(connections_, IsStranger),
+        fmt::format("{} connections have not said Hello; the oldest makes room for a new one", strangers));
+    Sweep();
+  }
+
   void Open(int fd) {
+    MakeRoomForStranger();
     connections_.emplace_back(
         io_, GatewaySessionOptions{
                  .build_id = options_.build_id, .heartbeat = options_.heartbeat, .unix_ns = SystemClock().UnixNanos()});
@@ -203,12 +214,17 @@ class DeviceGateway::Impl {
       }
       End(*other, "the device connected anew");
     }
+    if (std::ranges::count_if(connections_, &Connection::is_up) >= options_.max_devices) {
+      connection.events.push_back(DeviceRejected{fmt::format(
+          "device \"{}\": {} devices are connected, more are not taken; end one of them", name, options_.max_devices)});
+      return;
+    }
     connection.instance = action.hello.instance();
     connection.is_up = true;
     options_.log(fmt::format("device \"{}\" connected", name));
     owner_.OnDeviceUp(action.hello);
-    v1::Desired& desired = desired_[name];
-    connection.events.push_back(DeviceAdmitted{desired});
+    const auto desired = desired_.find(name);
+    connection.events.push_back(DeviceAdmitted{desired == desired_.end() ? v1::Desired() : desired->second});
   }
 
   void Do(Connection& connection, DeviceSpoke& action) {

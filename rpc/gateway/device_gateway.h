@@ -36,6 +36,8 @@ class DeviceGatewayOwner {
 struct DeviceGatewayOptions {
   std::string build_id;
   Duration heartbeat = std::chrono::seconds(5);
+  int max_devices = 1024;  // Connected at once.
+  int max_strangers = 64;  // Likewise, that have not said Hello: they neither wait for long nor keep devices out.
   std::function<void(std::string)> log = [](std::string) {};
 };
 

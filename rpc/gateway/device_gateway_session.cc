@@ -4,22 +4,13 @@
 
 #include <algorithm>
 
-#include "support/status_macros.h"
+#include "rpc/hello_check.h"
 
 namespace lathe {
 namespace {
 
 constexpr Duration kHelloWithin = std::chrono::seconds(5);
 constexpr size_t kMaxTransfers = 16;
-
-Status CheckHello(const v1::Hello& hello) {
-  RETURN_IF_ERROR(CheckDeviceName("device name", hello.facts().name()));
-  RETURN_IF_ERROR(CheckDeviceName("device key", hello.facts().key()));
-  if (hello.epoch_seen() < 0)
-    return InvalidArgument(
-        fmt::format("greet device \"{}\": epoch {}, 0 or more required", hello.facts().name(), hello.epoch_seen()));
-  return OkStatus();
-}
 
 }  // namespace
 
@@ -38,8 +29,9 @@ void DeviceGatewaySession::Close(std::string reason, Actions& actions) {
 }
 
 void DeviceGatewaySession::On(const GatewayReceived& event, TimePoint now, Actions& actions) {
-  last_heard_ = now;
   const DeviceMessage& message = event.message;
+  if (state_ == State::kGreeting) return GreetWith(message, now, actions);
+  last_heard_ = now;
   if (const auto* unknown = std::get_if<UnknownMessage>(&message)) {
     v1::Unsupported answer;
     answer.set_type(unknown->type);
@@ -47,17 +39,14 @@ void DeviceGatewaySession::On(const GatewayReceived& event, TimePoint now, Actio
     return;
   }
   if (std::holds_alternative<v1::Unsupported>(message)) return;
-  if (const auto* hello = std::get_if<v1::Hello>(&message)) {
-    if (state_ == State::kGreeting) Greet(*hello, actions);
-    return;
-  }
+  if (std::holds_alternative<v1::Hello>(message)) return;  // Said twice.
   if (state_ != State::kOpen) {
     return Close(
         fmt::format("greet device: {} arrived before Welcome was sent; connection closed", DeviceMessageName(message)),
         actions);
   }
   if (const auto* current = std::get_if<v1::Current>(&message))
-    actions.push_back(DeviceSpoke{*current});
+    Take(*current, actions);
   else if (const auto* need = std::get_if<v1::NeedBlobs>(&message))
     Take(*need, actions);
   else if (const auto* credit = std::get_if<v1::BlobCredit>(&message))
@@ -70,6 +59,18 @@ void DeviceGatewaySession::On(const GatewayReceived& event, TimePoint now, Actio
         actions);
 }
 
+// Nothing of what strangers say but Hello is heard, so that none stays by saying something now and then.
+void DeviceGatewaySession::GreetWith(const DeviceMessage& message, TimePoint now, Actions& actions) {
+  const auto* hello = std::get_if<v1::Hello>(&message);
+  if (hello == nullptr) {
+    return Close(fmt::format("greet device: {} arrived before Hello; connection closed, say Hello first",
+                             DeviceMessageName(message)),
+                 actions);
+  }
+  last_heard_ = now;
+  Greet(*hello, actions);
+}
+
 void DeviceGatewaySession::Greet(const v1::Hello& hello, Actions& actions) {
   if (hello.proto_max() < kDeviceProtocolMin || hello.proto_min() > kDeviceProtocolMax) {
     v1::VersionMismatch answer;
@@ -80,8 +81,8 @@ void DeviceGatewaySession::Greet(const v1::Hello& hello, Actions& actions) {
     const bool is_device_older = hello.proto_max() < kDeviceProtocolMin;
     answer.set_message(
         fmt::format("greet device: device {} speaks protocol {} to {}, server {} speaks {} to {}; upgrade the {}",
-                    hello.build_id(), hello.proto_min(), hello.proto_max(), options_.build_id, kDeviceProtocolMin,
-                    kDeviceProtocolMax, is_device_older ? "device" : "server"));
+                    PrintableFact(hello.build_id()), hello.proto_min(), hello.proto_max(), options_.build_id,
+                    kDeviceProtocolMin, kDeviceProtocolMax, is_device_older ? "device" : "server"));
     const std::string reason = answer.message();
     actions.push_back(GatewaySend{std::move(answer)});
     return Close(reason, actions);
@@ -119,6 +120,13 @@ void DeviceGatewaySession::On(const DeviceAdmitted& event, TimePoint, Actions& a
 
 void DeviceGatewaySession::On(const DesiredChanged& event, TimePoint, Actions& actions) {
   if (state_ == State::kOpen) actions.push_back(GatewaySend{event.desired});
+}
+
+void DeviceGatewaySession::Take(const v1::Current& message, Actions& actions) {
+  const Status status = CheckCurrent(message);
+  if (!status.ok())
+    return Close(fmt::format("device \"{}\": {}; connection closed", device_, status.message()), actions);
+  actions.push_back(DeviceSpoke{message});
 }
 
 void DeviceGatewaySession::Take(const v1::MeasureResult& message, Actions& actions) {

@@ -102,7 +102,9 @@ class DeviceGatewaySession {
   void On(const BlobRead& event, TimePoint now, Actions& actions);
   void On(const ResultCommitted& event, TimePoint now, Actions& actions);
   void On(const GatewayTime& event, TimePoint now, Actions& actions);
+  void GreetWith(const DeviceMessage& message, TimePoint now, Actions& actions);
   void Greet(const v1::Hello& hello, Actions& actions);
+  void Take(const v1::Current& message, Actions& actions);
   void Take(const v1::NeedBlobs& message, Actions& actions);
   void Take(const v1::BlobCredit& message, Actions& actions);
   void Take(const v1::MeasureResult& message, Actions& actions);
@@ -113,7 +115,7 @@ class DeviceGatewaySession {
   State state_ = State::kGreeting;
   std::string device_;
   v1::Hello hello_;
-  TimePoint last_heard_;
+  TimePoint last_heard_;            // Before Hello: when it connected, whatever else it says.
   std::deque<Transfer> transfers_;  // The first one is being read; in the order asked for.
   bool is_reading_ = false;
   int64_t credit_ = kBlobWindowBytes;

@@ -1,4 +1,6 @@
 // Server, workers and devices as processes of their own.
+#include <thread>
+
 #include "cli/remote_job.h"
 #include "tests/e2e/farm_processes.h"
 #include "tests/support/hang_guard.h"
@@ -34,7 +36,11 @@ TEST_F(DistributedTest, TwoJobsAtOnceSurviveTheKillOfTheServer) {
   // The same work again costs nothing, whoever asks.
   v1::Job again = Submit(Request("again", MatmulText("again", 64), 24));
   const auto ending = FollowRemoteJob(
-      connection->tuning(), again.id(), kHangGuard, [&](const v1::Job& shown) { again = shown; }, [] { return false; });
+      connection->tuning(), again.id(), kHangGuard, [&](const v1::Job& shown) { again = shown; },
+      [](Duration pause) {
+        std::this_thread::sleep_for(pause);
+        return false;
+      });
   ASSERT_TRUE(ending.ok()) << ending.status().ToString();
   EXPECT_EQ(*ending, RemoteEnding::kJobEnded);
   const StatusOr<JobReport> report = ToReport(again);

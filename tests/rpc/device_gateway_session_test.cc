@@ -2,6 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
+#include "rpc/hello_check.h"
+
 namespace lathe {
 namespace {
 
@@ -90,6 +94,98 @@ TEST_F(DeviceGatewaySessionTest, RefusesABadName) {
   v1::Hello hello = Hello();
   hello.mutable_facts()->set_name("../etc");
   EXPECT_THAT(Sent<v1::Refused>(Receive(hello)).at(0).message(), HasSubstr("device name \"../etc\""));
+}
+
+struct BadHelloCase {
+  const char* name;
+  void (*spoil)(v1::Hello&);
+  const char* message;
+};
+class BadHelloTest : public DeviceGatewaySessionTest, public testing::WithParamInterface<BadHelloCase> {};
+TEST_P(BadHelloTest, IsRefusedWithTheFieldAndItsLimit) {
+  v1::Hello hello = Hello();
+  GetParam().spoil(hello);
+  const auto actions = Receive(hello);
+  EXPECT_TRUE(Only<DeviceArrived>(actions).empty());
+  ASSERT_EQ(Sent<v1::Refused>(actions).size(), 1u);
+  EXPECT_THAT(Sent<v1::Refused>(actions)[0].message(), HasSubstr(GetParam().message));
+  EXPECT_EQ(Only<GatewayClose>(actions).size(), 1u);
+}
+v1::DeviceFacts& FactsOf(v1::Hello& hello) { return *hello.mutable_facts(); }
+INSTANTIATE_TEST_SUITE_P(
+    Fields, BadHelloTest,
+    testing::Values(
+        BadHelloCase{"LongName", [](v1::Hello& h) { FactsOf(h).set_name(std::string(65, 'a')); },
+                     "1 to 64 characters of a-z 0-9 . _ - required"},
+        BadHelloCase{"LongModel", [](v1::Hello& h) { FactsOf(h).set_cpu_model(std::string(257, 'x')); },
+                     "greet device \"board\": cpu_model: 257 bytes, at most 256 are accepted"},
+        BadHelloCase{"ModelWithAnEscape", [](v1::Hello& h) { FactsOf(h).set_cpu_model("A53\033[2J"); },
+                     "cpu_model: byte 0x1b at 3, printable ASCII required"},
+        BadHelloCase{"LongSystem", [](v1::Hello& h) { FactsOf(h).set_os(std::string(1'000'000, 'x')); },
+                     "os: 1000000 bytes, at most 256"},
+        BadHelloCase{"ArchWithASpace", [](v1::Hello& h) { FactsOf(h).set_arch("x86 64"); },
+                     "arch: byte 0x20 at 3, a-z A-Z 0-9 . _ - + required"},
+        BadHelloCase{"ManyCpuFeatures",
+                     [](v1::Hello& h) {
+                       for (int i = 0; i < 513; ++i) FactsOf(h).add_cpu_features("f");
+                     },
+                     "cpu_features: 513 entries, at most 512 are accepted"},
+        BadHelloCase{"LongCpuFeature", [](v1::Hello& h) { FactsOf(h).add_cpu_features(std::string(65, 'a')); },
+                     "cpu_features[0]: 65 bytes, at most 64"},
+        BadHelloCase{"LongTag", [](v1::Hello& h) { h.add_features(std::string(65, 'a')); },
+                     "features[0]: 65 bytes, at most 64"},
+        BadHelloCase{"LongBuild", [](v1::Hello& h) { h.set_build_id(std::string(257, 'a')); },
+                     "build_id: 257 bytes, at most 256"},
+        BadHelloCase{"ManyCpus",
+                     [](v1::Hello& h) {
+                       for (int i = 0; i < 4097; ++i) FactsOf(h).add_cpus(0);
+                     },
+                     "cpus: 4097 entries, at most 4096"},
+        BadHelloCase{"NegativeCpu", [](v1::Hello& h) { FactsOf(h).add_cpus(-1); }, "cpus: -1, 0 to 4096 required"},
+        BadHelloCase{"NegativeMemory", [](v1::Hello& h) { FactsOf(h).set_memory_bytes(-1); }, "memory_bytes: -1, 0 to"},
+        BadHelloCase{"PeakThatIsNoNumber", [](v1::Hello& h) { FactsOf(h).set_peak_gops(std::nan("")); },
+                     "peak_gops: nan, 0 to"},
+        BadHelloCase{"NegativeEpoch", [](v1::Hello& h) { h.set_epoch_seen(-1); }, "epoch_seen: -1, 0 to"},
+        BadHelloCase{"ManySpooled",
+                     [](v1::Hello& h) {
+                       for (int i = 0; i < 4097; ++i) h.add_spooled_keys(std::string(32, 'k'));
+                     },
+                     "spooled_keys: 4097 entries, at most 4096"},
+        BadHelloCase{"ShortKey", [](v1::Hello& h) { h.add_spooled_keys("k"); }, "a key of 1 bytes, 32 required"},
+        BadHelloCase{"ManyTrials",
+                     [](v1::Hello& h) {
+                       for (int i = 0; i < 65; ++i) h.mutable_current()->add_trials();
+                     },
+                     "trials: 65 entries, at most 64"}),
+    [](const auto& info) { return info.param.name; });
+
+TEST_F(DeviceGatewaySessionTest, AcceptsWhatThisMachineSaysOfItself) {
+  v1::Hello hello = Hello();
+  FactsOf(hello).set_cpu_model(PrintableFact("Zen\xc2\xae\n" + std::string(1000, '4')));
+  FactsOf(hello).add_cpu_features("v8.2a+sve-b16");
+  EXPECT_EQ(hello.facts().cpu_model().substr(0, 7), "Zen???4");
+  EXPECT_EQ(Only<DeviceArrived>(Receive(hello)).size(), 1u);
+}
+
+TEST_F(DeviceGatewaySessionTest, EndsADeviceThatDeclaresTooManyTrials) {
+  Open();
+  v1::Current current;
+  for (int i = 0; i < 65; ++i) current.add_trials();
+  const auto actions = Receive(current);
+  EXPECT_TRUE(Only<DeviceSpoke>(actions).empty());
+  EXPECT_THAT(Only<GatewayClose>(actions).at(0).reason,
+              HasSubstr("device \"board\": trials: 65 entries, at most 64 are accepted"));
+}
+
+TEST_F(DeviceGatewaySessionTest, HearsNothingBeforeHello) {
+  for (const DeviceMessage& message :
+       {DeviceMessage(v1::Current()), DeviceMessage(v1::Unsupported()), DeviceMessage(UnknownMessage{99})}) {
+    DeviceGatewaySession session({}, now_);
+    const auto actions = session.Step(GatewayReceived{message}, now_);
+    EXPECT_EQ(actions.size(), 1u) << DeviceMessageName(message);
+    ASSERT_EQ(Only<GatewayClose>(actions).size(), 1u) << DeviceMessageName(message);
+    EXPECT_THAT(Only<GatewayClose>(actions)[0].reason, HasSubstr("arrived before Hello"));
+  }
 }
 
 TEST_F(DeviceGatewaySessionTest, StreamsABlobWithinTheCreditWindow) {

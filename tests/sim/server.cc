@@ -9,7 +9,6 @@
 namespace lathe::sim {
 namespace {
 
-constexpr size_t kWholeHistory = 1000;
 constexpr Duration kNever = std::chrono::hours(10'000);
 
 }  // namespace
@@ -79,7 +78,7 @@ class Server::Search : public JobSearcher {
   }
   StatusOr<PreparedFinals> Choose(size_t task) {
     PreparedFinals finals{.measurement = Measurement(tasks_[task].name), .finalists = {}, .rounds = {}, .known = {}};
-    ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, server_.store_->History(tasks_[task].key, kWholeHistory));
+    ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, WholeHistory(*server_.store_, tasks_[task].key));
     ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, server_.store_->QueryBest(std::span(&tasks_[task].key, 1)));
     std::set<Digest> seen;
     for (const TuningRecord& record : history) {

@@ -25,8 +25,11 @@ constexpr std::string_view kModelRoundSql =
 constexpr std::string_view kAttemptSql =
 #include "attempt_sql.inc"
     ;
-constexpr Migration kMigrations[] = {{1, kSchemaSql}, {2, kForeignSql},    {3, kMaxErrorSql},
-                                     {4, kFinalSql},  {5, kModelRoundSql}, {6, kAttemptSql}};
+constexpr std::string_view kCountSql =
+#include "count_sql.inc"
+    ;
+constexpr Migration kMigrations[] = {{1, kSchemaSql},     {2, kForeignSql}, {3, kMaxErrorSql}, {4, kFinalSql},
+                                     {5, kModelRoundSql}, {6, kAttemptSql}, {7, kCountSql}};
 
 struct FileState {
   int64_t application_id = 0, version = 0, tables = 0;

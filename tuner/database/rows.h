@@ -166,7 +166,7 @@ struct RunResult {
 // Names an attempt by all that its holder was told: what does not match in every part was never asked for.
 struct AttemptFence {
   int64_t trial_id = 0, attempt = 0;
-  int64_t device_id = 0, epoch = 0;  // 0: a worker holds it.
+  int64_t device_id = 0, epoch = 0;  // 0: no device holds it; a worker does, or nobody.
 };
 enum class Ack : uint8_t {
   kAccepted,   // Committed and counted.

@@ -171,7 +171,7 @@ StatusOr<std::vector<Digest>> SqliteStore::FindWorkloads(std::string_view hex_pr
 }
 
 StatusOr<std::vector<Workload>> SqliteStore::ListWorkloads(const std::optional<Digest>& after, int limit) {
-  return Read([&](Connection& db) -> StatusOr<std::vector<Workload>> {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<Workload>> {
     std::vector<Workload> workloads;
     const std::string_view from = after.has_value() ? after->raw() : std::string_view();
     RETURN_IF_ERROR(db.Each(
@@ -259,7 +259,7 @@ StatusOr<JobRow> SqliteStore::GetJob(int64_t job_id) {
 }
 
 StatusOr<std::vector<JobRow>> SqliteStore::ListJobs(const Page& page) {
-  return Read([&](Connection& db) -> StatusOr<std::vector<JobRow>> {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<JobRow>> {
     std::vector<int64_t> ids;
     RETURN_IF_ERROR(db.Each(
         "SELECT id FROM job WHERE id > ? ORDER BY id LIMIT ?", [&](const Row& row) { ids.push_back(row.Int(0)); },

@@ -167,6 +167,9 @@ Status CheckTimings(TrialState status, const std::optional<Timings>& timings) {
 StatusOr<InsertedRecord> InsertRecord(Connection& db, int64_t key_id, const TuningRecord& record) {
   ASSIGN_OR_RETURN(const int64_t trace_id, InternTrace(db, record.trace_digest, record.trace_json));
   ASSIGN_OR_RETURN(const int64_t environment_id, InternEnvironment(db, record.environment));
+  ASSIGN_OR_RETURN(const auto known, db.First<int64_t>("SELECT 1 FROM record WHERE key_id = ? AND trace_id = ? AND "
+                                                       "late = 0 LIMIT 1",
+                                                       key_id, trace_id));
   const auto timing = [&](double Timings::* field) {
     return record.timings.has_value() ? std::optional((*record.timings).*field) : std::nullopt;
   };
@@ -185,6 +188,8 @@ StatusOr<InsertedRecord> InsertRecord(Connection& db, int64_t key_id, const Tuni
              record.timings.has_value() ? record.timings->max_error : std::nullopt, record.final_round));
   if (db.changes() == 0) return InsertedRecord{};
   const int64_t id = db.last_insert_id();
+  if (!known && !record.late)
+    RETURN_IF_ERROR(db.Run("UPDATE tuning_key SET measured = measured + 1 WHERE id = ?", key_id));
   if (record.final_round > 0 || record.late) return InsertedRecord{id, false};
   const double median_ns = record.timings.has_value() ? record.timings->median_ns : 0;
   ASSIGN_OR_RETURN(const bool new_best, UpdateBest(db, key_id, id, record.status, median_ns));
@@ -223,7 +228,7 @@ StatusOr<std::vector<BestAnswer>> SqliteStore::QueryBest(std::span<const TuningK
 }
 
 StatusOr<std::vector<TuningRecord>> SqliteStore::ListBest(const Digest& workload) {
-  return Read([&](Connection& db) -> StatusOr<std::vector<TuningRecord>> {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<TuningRecord>> {
     std::vector<TuningRecord> records;
     RETURN_IF_ERROR(db.Each(
         LATHE_RECORD_QUERY(
@@ -234,21 +239,45 @@ StatusOr<std::vector<TuningRecord>> SqliteStore::ListBest(const Digest& workload
   });
 }
 
-StatusOr<std::vector<TuningRecord>> SqliteStore::History(const TuningKey& key, int limit) {
+StatusOr<std::vector<TuningRecord>> SqliteStore::History(const TuningKey& key, const Page& page) {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<TuningRecord>> {
+    std::vector<TuningRecord> records;
+    ASSIGN_OR_RETURN(const std::optional<int64_t> key_id, FindKey(db, key));
+    if (!key_id.has_value()) return records;
+    RETURN_IF_ERROR(db.Each(
+        LATHE_RECORD_QUERY("NULL") "WHERE r.key_id = ? AND r.id > ? ORDER BY r.id LIMIT ?",
+        [&](const Row& row) { return AddRecord(row, records); }, *key_id, page.after_id, page.limit));
+    return records;
+  });
+}
+
+StatusOr<std::vector<TuningRecord>> SqliteStore::RecordsOf(const TuningKey& key, const Digest& trace) {
   return Read([&](Connection& db) -> StatusOr<std::vector<TuningRecord>> {
     std::vector<TuningRecord> records;
     ASSIGN_OR_RETURN(const std::optional<int64_t> key_id, FindKey(db, key));
     if (!key_id.has_value()) return records;
     RETURN_IF_ERROR(db.Each(
-        LATHE_RECORD_QUERY("NULL") "WHERE r.key_id = ? ORDER BY CASE r.status WHEN 'OK' THEN 0 WHEN 'NOISY' THEN 1 "
-                                   "WHEN 'CENSORED' THEN 2 ELSE 3 END, r.median_ns, r.id LIMIT ?",
-        [&](const Row& row) { return AddRecord(row, records); }, *key_id, limit));
+        LATHE_RECORD_QUERY("NULL") "WHERE r.key_id = ? AND r.trace_id = (SELECT id FROM trace WHERE digest = ?) "
+                                   "ORDER BY r.id",
+        [&](const Row& row) { return AddRecord(row, records); }, *key_id, trace));
     return records;
   });
 }
 
+StatusOr<std::vector<std::optional<double>>> SqliteStore::MediansOf(std::span<const int64_t> trial_ids) {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<std::optional<double>>> {
+    std::vector<std::optional<double>> medians;
+    for (const int64_t id : trial_ids) {
+      ASSIGN_OR_RETURN(const auto median,
+                       db.First<double>("SELECT median_ns FROM record WHERE trial_id = ? AND late = 0", id));
+      medians.push_back(median);
+    }
+    return medians;
+  });
+}
+
 StatusOr<std::vector<Digest>> SqliteStore::MeasuredTraces(const TuningKey& key) {
-  return Read([&](Connection& db) -> StatusOr<std::vector<Digest>> {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<Digest>> {
     std::vector<Digest> traces;
     ASSIGN_OR_RETURN(const std::optional<int64_t> key_id, FindKey(db, key));
     if (!key_id.has_value()) return traces;
@@ -264,15 +293,13 @@ StatusOr<int64_t> SqliteStore::CountMeasured(const TuningKey& key) {
   return Read([&](Connection& db) -> StatusOr<int64_t> {
     ASSIGN_OR_RETURN(const std::optional<int64_t> key_id, FindKey(db, key));
     if (!key_id.has_value()) return int64_t{0};
-    ASSIGN_OR_RETURN(
-        const auto count,
-        db.First<int64_t>("SELECT count(DISTINCT trace_id) FROM record WHERE key_id = ? AND late = 0", *key_id));
+    ASSIGN_OR_RETURN(const auto count, db.First<int64_t>("SELECT measured FROM tuning_key WHERE id = ?", *key_id));
     return count.value_or(0);
   });
 }
 
 StatusOr<std::vector<TuningRecord>> SqliteStore::ListRecords(const Page& page) {
-  return Read([&](Connection& db) -> StatusOr<std::vector<TuningRecord>> {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<TuningRecord>> {
     std::vector<TuningRecord> records;
     RETURN_IF_ERROR(db.Each(
         LATHE_RECORD_QUERY("r.samples_ns") "WHERE r.id > ? ORDER BY r.id LIMIT ?",
@@ -348,7 +375,7 @@ StatusOr<int64_t> SqliteStore::ImportForeign(std::span<const ForeignTrace> trace
 }
 
 StatusOr<std::vector<ForeignTrace>> SqliteStore::ListForeign(const Digest& workload, int limit) {
-  return Read([&](Connection& db) -> StatusOr<std::vector<ForeignTrace>> {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<ForeignTrace>> {
     std::vector<ForeignTrace> traces;
     RETURN_IF_ERROR(db.Each(
         "SELECT c.digest, c.json, f.source, f.target, f.median_ns FROM foreign_trace f JOIN trace c ON c.id = "

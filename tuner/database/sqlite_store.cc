@@ -17,8 +17,6 @@ namespace {
 using sqlite::Connection;
 using sqlite::Row;
 
-constexpr int kMaxReaders = 8;
-
 int64_t SizeOf(const std::string& path) {
   std::error_code error;
   const auto size = std::filesystem::file_size(path, error);
@@ -48,12 +46,23 @@ constexpr const char* kWriterPragmas =
 constexpr const char* kReaderPragmas =
     "PRAGMA query_only = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY";
 
+StatusOr<std::unique_ptr<Connection>> OpenReader(const std::string& path, Connection::Mode mode) {
+  ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader, Connection::Open(path, mode));
+  RETURN_IF_ERROR(reader->Execute(kReaderPragmas));
+  return reader;
+}
+
 }  // namespace
 
-SqliteStore::SqliteStore(std::string path, Clock& clock) : path_(std::move(path)), time_(clock) {}
+SqliteStore::SqliteStore(std::string path, Clock& clock)
+    : path_(std::move(path)),
+      time_(clock),
+      readers_(
+          [this] { return OpenReader(path_, immutable_ ? Connection::Mode::kImmutable : Connection::Mode::kReadOnly); },
+          {}) {}
 
 SqliteStore::~SqliteStore() {
-  idle_readers_.clear();  // Before the writer: the last connection to close folds the WAL into the file.
+  readers_.CloseIdle();  // Before the writer: the last connection to close folds the WAL into the file.
   writer_.reset();
 }
 
@@ -101,8 +110,7 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenReadOnly(const std::stri
   const bool cannot_open = status.code() == StatusCode::kFailedPrecondition || status.code() == StatusCode::kNotFound;
   if (!cannot_open || SizeOf(path + "-wal") > 0) return status;
   store->immutable_ = true;
-  store->idle_readers_.clear();
-  store->open_readers_ = 0;
+  store->readers_.CloseIdle();
   const Status immutable = store->RunRead(check);
   if (!immutable.ok()) return immutable;
   return store;
@@ -118,44 +126,16 @@ Status SqliteStore::RunWrite(const Operation& operation, Durability durability) 
   return writer_->Run(operation, durability);
 }
 
-Status SqliteStore::RunRead(const Operation& operation) {
+Status SqliteStore::RunReadOf(ReadKind kind, const Operation& operation) {
   if (in_memory_) return writer_->Run(operation, Durability::kProcess);
-  ASSIGN_OR_RETURN(std::unique_ptr<Connection> reader, BorrowReader());
-  Status status = [&]() -> Status {
-    ASSIGN_OR_RETURN(sqlite::Transaction snapshot,
-                     sqlite::Transaction::Begin(*reader, sqlite::Transaction::Kind::kRead));
-    RETURN_IF_ERROR(operation(*reader));
-    return snapshot.Commit();
-  }();
-  ReturnReader(std::move(reader));
-  return status;
+  ASSIGN_OR_RETURN(const ReaderPool::Loan reader, readers_.Borrow(kind));
+  ASSIGN_OR_RETURN(sqlite::Transaction snapshot, sqlite::Transaction::Begin(*reader, sqlite::Transaction::Kind::kRead));
+  RETURN_IF_ERROR(operation(*reader));
+  return snapshot.Commit();
 }
 
-StatusOr<std::unique_ptr<Connection>> SqliteStore::BorrowReader() {
-  {
-    std::unique_lock lock(readers_mutex_);
-    reader_returned_.wait(lock, [&] { return !idle_readers_.empty() || open_readers_ < kMaxReaders; });
-    if (!idle_readers_.empty()) {
-      std::unique_ptr<Connection> reader = std::move(idle_readers_.back());
-      idle_readers_.pop_back();
-      return reader;
-    }
-    ++open_readers_;
-  }
-  auto reader = Connection::Open(path_, immutable_ ? Connection::Mode::kImmutable : Connection::Mode::kReadOnly);
-  const Status status = reader.ok() ? (*reader)->Execute(kReaderPragmas) : reader.status();
-  if (status.ok()) return reader;
-  std::lock_guard lock(readers_mutex_);
-  --open_readers_;
-  reader_returned_.notify_one();
-  return status;
-}
-
-void SqliteStore::ReturnReader(std::unique_ptr<Connection> reader) {
-  std::lock_guard lock(readers_mutex_);
-  idle_readers_.push_back(std::move(reader));
-  reader_returned_.notify_one();
-}
+Status SqliteStore::RunRead(const Operation& operation) { return RunReadOf(ReadKind::kLookUp, operation); }
+Status SqliteStore::RunReadList(const Operation& operation) { return RunReadOf(ReadKind::kList, operation); }
 
 StatusOr<std::string> SqliteStore::Image() {
   return Read([](Connection& db) { return db.Image(); });
@@ -163,7 +143,7 @@ StatusOr<std::string> SqliteStore::Image() {
 
 StatusOr<std::vector<EventRow>> SqliteStore::ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id,
                                                         int limit) {
-  return Read([&](Connection& db) -> StatusOr<std::vector<EventRow>> {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<EventRow>> {
     std::vector<EventRow> events;
     const auto add = [&](const Row& row) {
       events.push_back({row.Int(0), row.Int(1), row.String(2), row.MaybeInt(3), row.Int(4), row.String(5)});
@@ -179,7 +159,7 @@ StatusOr<std::vector<EventRow>> SqliteStore::ReadEvents(int64_t after_cursor, st
 
 StatusOr<StoreStats> SqliteStore::Stats() {
   const auto counters = writer_ == nullptr ? GroupWriter::Counters{} : writer_->counters();
-  return Read([&](Connection& db) -> StatusOr<StoreStats> {
+  return ReadList([&](Connection& db) -> StatusOr<StoreStats> {
     StoreStats stats;
     RETURN_IF_ERROR(
         db.Each("SELECT (SELECT count(*) FROM workload), (SELECT count(*) FROM job), (SELECT count(*) FROM trial), "

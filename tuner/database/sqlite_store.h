@@ -1,17 +1,16 @@
 // The Store in one SQLite file (docs/formats/database.md), or in memory for tests and throw-away tuning.
 //
 // One writer thread does all writes and checkpoints (group_writer.h); reads run on the caller's thread over a few
-// read-only connections, which see every commit that has been answered. In memory, reads pass through the writer as
-// well.
+// read-only connections (reader_pool.h), which see every commit that has been answered. In memory, reads pass through
+// the writer as well.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "support/status_macros.h"
+#include "tuner/database/reader_pool.h"
 #include "tuner/database/store.h"
 #include "tuner/database/store_time.h"
 
@@ -60,7 +59,7 @@ class SqliteStore : public Store {
 
   StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
                                                               TrialState initial) override;
-  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to) override;
+  StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to) override;
   StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
                                                   const TrialFilter& filter) override;
   StatusOr<std::vector<TrialRow>> BeginFinalRound(int64_t task_id, int64_t round,
@@ -89,7 +88,9 @@ class SqliteStore : public Store {
 
   StatusOr<std::vector<BestAnswer>> QueryBest(std::span<const TuningKey> keys) override;
   StatusOr<std::vector<TuningRecord>> ListBest(const Digest& workload) override;
-  StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, int limit) override;
+  StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, const Page& page) override;
+  StatusOr<std::vector<TuningRecord>> RecordsOf(const TuningKey& key, const Digest& trace) override;
+  StatusOr<std::vector<std::optional<double>>> MediansOf(std::span<const int64_t> trial_ids) override;
   StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) override;
   StatusOr<int64_t> CountMeasured(const TuningKey& key) override;
   StatusOr<std::vector<TuningRecord>> ListRecords(const Page& page) override;
@@ -108,8 +109,8 @@ class SqliteStore : public Store {
   Status RunDurable(const Operation& operation);
   Status RunSoft(const Operation& operation);
   Status RunRead(const Operation& operation);
-  StatusOr<std::unique_ptr<sqlite::Connection>> BorrowReader();
-  void ReturnReader(std::unique_ptr<sqlite::Connection> reader);
+  Status RunReadOf(ReadKind kind, const Operation& operation);
+  Status RunReadList(const Operation& operation);
 
   // `verb` takes a Connection and returns a Status or a StatusOr; these carry its result over the thread border.
   template <typename Verb>
@@ -134,9 +135,15 @@ class SqliteStore : public Store {
   auto WriteSoft(const Verb& verb) {
     return Carry(&SqliteStore::RunSoft, verb);
   }
+  // Of what a key names: short.
   template <typename Verb>
   auto Read(const Verb& verb) {
     return Carry(&SqliteStore::RunRead, verb);
+  }
+  // Of as many rows as the caller asks for.
+  template <typename Verb>
+  auto ReadList(const Verb& verb) {
+    return Carry(&SqliteStore::RunReadList, verb);
   }
 
   const std::string path_;
@@ -144,10 +151,7 @@ class SqliteStore : public Store {
   bool in_memory_ = false, immutable_ = false;
   std::unique_ptr<OwnerLock> lock_;      // Outlives the writer.
   std::unique_ptr<GroupWriter> writer_;  // Null when opened read-only.
-  std::mutex readers_mutex_;
-  std::condition_variable reader_returned_;
-  std::vector<std::unique_ptr<sqlite::Connection>> idle_readers_;  // Guarded by readers_mutex_.
-  int open_readers_ = 0;                                           // Guarded by readers_mutex_; borrowed ones included.
+  ReaderPool readers_;
 };
 
 }  // namespace lathe

@@ -1,6 +1,8 @@
 // Trials: claims, what workers and devices report, and what follows. Every move goes through MoveTrial.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "support/sqlite.h"
 #include "tuner/database/sqlite_rows.h"
 #include "tuner/database/sqlite_store.h"
@@ -53,6 +55,28 @@ std::string FilterClause(const TrialFilter& filter) {
   return sql;
 }
 
+bool AreAll(const std::vector<TrialState>& states, std::initializer_list<TrialState> some) {
+  return !states.empty() &&
+         std::ranges::all_of(states, [&](TrialState state) { return std::ranges::find(some, state) != some.end(); });
+}
+
+// What is held has an index by its holder, small however many trials there have been; the states alone would be looked
+// for among all rows.
+std::string_view HolderClause(const TrialFilter& filter) {
+  if (filter.device_id) return " AND r.device_id = ?6";
+  if (AreAll(filter.states, {TrialState::kBuilding})) return " AND r.worker IS NOT NULL AND ?6 IS NULL";
+  if (AreAll(filter.states, {TrialState::kAssigned, TrialState::kRunning}))
+    return " AND r.device_id IS NOT NULL AND ?6 IS NULL";
+  return "";
+}
+
+std::string StateClause(const std::vector<TrialState>& states) {
+  std::string names;
+  for (const TrialState state : states)
+    names += fmt::format("{}'{}'", names.empty() ? "" : ", ", TrialStateName(state));
+  return states.empty() ? "" : fmt::format(" AND r.state IN ({})", names);
+}
+
 struct Counts {
   int64_t infra_failures, noisy_runs;
 };
@@ -66,6 +90,11 @@ std::string_view AttemptEndName(AttemptEnd end) {
 
 bool IsHeld(TrialState state) {
   return state == TrialState::kBuilding || state == TrialState::kAssigned || state == TrialState::kRunning;
+}
+
+bool IsUnder(const TrialRow& trial, const AttemptFence& fence) {
+  return trial.attempt == fence.attempt && trial.device_id.value_or(0) == fence.device_id &&
+         trial.epoch.value_or(0) == fence.epoch;
 }
 
 Status EndAttempt(Connection& db, const TrialRow& trial, AttemptEnd end, int64_t now) {
@@ -368,7 +397,7 @@ StatusOr<std::vector<std::optional<int64_t>>> SqliteStore::ProposeTrials(int64_t
   });
 }
 
-StatusOr<bool> SqliteStore::AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to) {
+StatusOr<bool> SqliteStore::AdvanceTrial(const AttemptFence& fence, TrialState to) {
   const int64_t now = time_.Now();
   CHECK(to == TrialState::kBuildQueued || to == TrialState::kMeasureQueued || to == TrialState::kRunning)
       << TrialStateName(to);
@@ -376,12 +405,13 @@ StatusOr<bool> SqliteStore::AdvanceTrial(int64_t trial_id, int64_t attempt, Tria
                           : to == TrialState::kRunning   ? TrialState::kAssigned
                                                          : TrialState::kBuilt;
   return WriteSoft([&](Connection& db) -> StatusOr<bool> {
-    ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, trial_id));
-    if (trial.attempt == attempt && trial.state == to) return true;  // Said twice.
-    if (trial.attempt != attempt || trial.state != from) return false;
+    ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, fence.trial_id));
+    if (!IsUnder(trial, fence)) return false;
+    if (trial.state == to) return true;  // Said twice.
+    if (trial.state != from) return false;
     RETURN_IF_ERROR(
-        db.Run("UPDATE trial SET state = ?, updated_unix_ns = ? WHERE id = ?", TrialStateName(to), now, trial_id));
-    if (to == TrialState::kMeasureQueued) RETURN_IF_ERROR(EndIfPoison(db, trial_id, now));
+        db.Run("UPDATE trial SET state = ?, updated_unix_ns = ? WHERE id = ?", TrialStateName(to), now, trial.id));
+    if (to == TrialState::kMeasureQueued) RETURN_IF_ERROR(EndIfPoison(db, trial.id, now));
     return true;
   });
 }
@@ -465,9 +495,7 @@ StatusOr<CommitAnswer> SqliteStore::FailAttempt(const AttemptFence& fence, Infra
   const int64_t now = time_.Now();
   return Write([&](Connection& db) -> StatusOr<CommitAnswer> {
     ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, fence.trial_id));
-    const bool is_holders = IsHeld(trial.state) && trial.attempt == fence.attempt &&
-                            trial.device_id.value_or(0) == fence.device_id && trial.epoch.value_or(0) == fence.epoch;
-    if (!is_holders) return Stale(trial);
+    if (!IsHeld(trial.state) || !IsUnder(trial, fence)) return Stale(trial);
     ASSIGN_OR_RETURN(const TrialState next, CountInfraFailure(db, trial, failure, error, now));
     return CommitAnswer{Ack::kAccepted, std::nullopt, next};
   });
@@ -494,18 +522,18 @@ StatusOr<TrialRow> SqliteStore::GetTrial(int64_t trial_id) {
 }
 
 StatusOr<std::vector<TrialRow>> SqliteStore::ListTrials(const TrialFilter& filter, const Page& page) {
-  return Read([&](Connection& db) -> StatusOr<std::vector<TrialRow>> {
-    std::string states = ",";
-    for (const TrialState state : filter.states) states.append(TrialStateName(state)).append(",");
-    const std::string sql =
-        std::string(LATHE_TRIAL_QUERY "WHERE r.id > ?4 AND (?6 = ',' OR instr(?6, ',' || r.state || ','))") +
-        (filter.only_finals ? " AND t.final_round > 0" : "") +
-        (filter.device_id ? " AND r.device_id = ?7" : " AND ?7 IS NULL") + FilterClause(filter) +
-        " ORDER BY r.id LIMIT ?5";
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<TrialRow>> {
+    const std::string_view holder = HolderClause(filter);
+    // A plus keeps the planner from walking along the ids instead.
+    const std::string sql = std::string(holder.empty() ? LATHE_TRIAL_QUERY "WHERE r.id > ?4 AND ?6 IS NULL"
+                                                       : LATHE_TRIAL_QUERY "WHERE +r.id > ?4") +
+                            StateClause(filter.states) + std::string(holder) +
+                            (filter.only_finals ? " AND t.final_round > 0" : "") + FilterClause(filter) +
+                            (holder.empty() ? " ORDER BY r.id LIMIT ?5" : " ORDER BY +r.id LIMIT ?5");
     std::vector<TrialRow> trials;
     RETURN_IF_ERROR(db.Each(
         sql, [&](const Row& row) { return AddTrial(row, trials); }, filter.job_id, filter.task_id, filter.trial_id,
-        page.after_id, page.limit, states, filter.device_id));
+        page.after_id, page.limit, filter.device_id));
     return trials;
   });
 }
@@ -514,7 +542,7 @@ StatusOr<TaskCounts> SqliteStore::CountTrials(int64_t task_id) {
   return Read([&](Connection& db) -> StatusOr<TaskCounts> {
     TaskCounts counts;
     RETURN_IF_ERROR(db.Each(
-        "SELECT state, count(*) FROM trial WHERE task_id = ? GROUP BY state",
+        "SELECT state, trials FROM trial_count WHERE task_id = ?",
         [&](const Row& row) -> Status {
           ASSIGN_OR_RETURN(const TrialState state, ReadTrialState(row, 0));
           counts.by_state[static_cast<size_t>(state)] = row.Int(1);

@@ -68,9 +68,9 @@ class Store {
   // The winner of the task's finals becomes the best of its key, whatever was before. False: nobody won; a best that
   // failed there gives way to the best screened candidate that did not.
   virtual StatusOr<bool> DecideFinals(int64_t task_id) = 0;
-  // The moves that nobody else decides: PROPOSED -> BUILD_QUEUED, BUILT -> MEAS_QUEUED, ASSIGNED -> RUNNING. Fenced by
-  // `attempt`: false when it was superseded.
-  virtual StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to) = 0;
+  // The moves that nobody else decides: PROPOSED -> BUILD_QUEUED, BUILT -> MEAS_QUEUED, ASSIGNED -> RUNNING. False
+  // unless the trial is under this very attempt.
+  virtual StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to) = 0;
   // The oldest waiting trial that passes the filter, now BUILDING with attempt + 1; nullopt if none waits.
   virtual StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
                                                           const TrialFilter& filter) = 0;
@@ -120,9 +120,12 @@ class Store {
   virtual StatusOr<std::vector<BestAnswer>> QueryBest(std::span<const TuningKey> keys) = 0;
   // Every best record of a workload, whatever its target and versions. Without samples.
   virtual StatusOr<std::vector<TuningRecord>> ListBest(const Digest& workload) = 0;
-  // Everything known under a key, best first: OK, NOISY, CENSORED by median, then failures. At most `limit`; without
-  // samples.
-  virtual StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, int limit) = 0;
+  // What is known under a key, in order of commit, without samples. WholeHistory reads all pages.
+  virtual StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, const Page& page) = 0;
+  // Of one trace likewise, all of it.
+  virtual StatusOr<std::vector<TuningRecord>> RecordsOf(const TuningKey& key, const Digest& trace) = 0;
+  // Of each of these trials, what the record says that counted; nullopt without one, or without a time.
+  virtual StatusOr<std::vector<std::optional<double>>> MediansOf(std::span<const int64_t> trial_ids) = 0;
   // Traces that have a record under the key that was in time, whichever job made it: what a budget need not pay again.
   virtual StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) = 0;
   virtual StatusOr<int64_t> CountMeasured(const TuningKey& key) = 0;
@@ -143,5 +146,8 @@ class Store {
 
 // The trials that pass the filter, oldest first, read page by page: one that changes meanwhile may be seen either way.
 Status ForEachTrial(Store& store, const TrialFilter& filter, const std::function<void(const TrialRow&)>& visit);
+// Everything known under a key, best first: OK, NOISY, CENSORED by median, then failures; equal ones by age. Without
+// samples. Read page by page, so that no read holds the others up.
+StatusOr<std::vector<TuningRecord>> WholeHistory(Store& store, const TuningKey& key);
 
 }  // namespace lathe

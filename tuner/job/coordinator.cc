@@ -63,6 +63,7 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
   }
   StatusOr<CreatedJob> Submit(const JobRequest& request);
   bool WaitForJob(int64_t job_id, Duration limit);
+  bool WaitForJob(int64_t job_id, const std::stop_token& stop);
   void SynchronizeLater(const v1::SynchronizeRequest& request, FarmCore::Answer answer);
   Status StoreArtifact(const Digest& digest, const std::string& content);
   DeviceGateway& gateway() { return *gateway_; }
@@ -101,7 +102,7 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
   std::vector<std::future<void>> endings_;  // On the loop: searches that are ending.
 
   std::mutex taken_up_mutex_;
-  std::condition_variable left_;
+  std::condition_variable_any left_;
   std::set<int64_t> taken_up_;  // Guarded by taken_up_mutex_.
 
   BoundedQueue<ResultCommit> commits_{1 << 20};
@@ -159,6 +160,11 @@ StatusOr<CreatedJob> Coordinator::Impl::Submit(const JobRequest& request) {
 bool Coordinator::Impl::WaitForJob(int64_t job_id, Duration limit) {
   std::unique_lock lock(taken_up_mutex_);
   return left_.wait_for(lock, limit, [&] { return !taken_up_.contains(job_id); });
+}
+
+bool Coordinator::Impl::WaitForJob(int64_t job_id, const std::stop_token& stop) {
+  std::unique_lock lock(taken_up_mutex_);
+  return left_.wait(lock, stop, [&] { return !taken_up_.contains(job_id); });
 }
 
 void Coordinator::Impl::OnJobTakenUp(int64_t job_id) {
@@ -284,6 +290,7 @@ std::string Coordinator::CurrentTrouble() {
   return words.ok() ? *words : "";
 }
 bool Coordinator::WaitForJob(int64_t job_id, Duration limit) { return impl_->WaitForJob(job_id, limit); }
+bool Coordinator::WaitForJob(int64_t job_id, const std::stop_token& stop) { return impl_->WaitForJob(job_id, stop); }
 void Coordinator::Drain() {
   (void)impl_->Ask([](FarmCore& core) {
     core.Drain();

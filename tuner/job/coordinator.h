@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,7 @@ class Coordinator : public WorkerChannel {
   std::string CurrentTrouble();
   // True once the job has ended; false after `limit`.
   bool WaitForJob(int64_t job_id, Duration limit);
+  bool WaitForJob(int64_t job_id, const std::stop_token& stop);  // False once `stop` is asked for.
   // Gives all leases back, so that what was assigned returns to its queue uncounted. Jobs stay open in the Store;
   // nothing new begins.
   void Drain();

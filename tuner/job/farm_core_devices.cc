@@ -375,8 +375,8 @@ void FarmCore::RefuseImpossible(v1::MeasureResult& result) {
 void FarmCore::OnDeviceHeard(const std::string& device, const v1::Current& current) {
   StepTracker(DeviceHeard{device});
   DeviceView& view = devices_[device];
-  if (const StatusOr<int64_t> id = leases_.IdOf(device);
-      id.ok() && Now() - view.heartbeat_stored >= kStoreHeartbeatEvery) {
+  const StatusOr<int64_t> id = leases_.IdOf(device);
+  if (id.ok() && Now() - view.heartbeat_stored >= kStoreHeartbeatEvery) {
     view.heartbeat_stored = Now();
     Check(store_.Heartbeat(*id), "store a heartbeat");
   }
@@ -390,7 +390,8 @@ void FarmCore::OnDeviceHeard(const std::string& device, const v1::Current& curre
     view.measuring.insert(trial.trial_id());
     Job* job = JobOfTrial(trial.trial_id());
     if (job == nullptr || job->open.at(trial.trial_id()).state != TrialState::kAssigned) continue;
-    const StatusOr<bool> moved = store_.AdvanceTrial(trial.trial_id(), trial.attempt(), TrialState::kRunning);
+    const AttemptFence fence{trial.trial_id(), trial.attempt(), id.ok() ? *id : 0, trial.epoch()};
+    const StatusOr<bool> moved = store_.AdvanceTrial(fence, TrialState::kRunning);
     if (!Check(moved.status(), "note that a trial runs") || !*moved) continue;
     job->open.at(trial.trial_id()).times.running = Now();
     SetTrialState(*job, trial.trial_id(), TrialState::kRunning);

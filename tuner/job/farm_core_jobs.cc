@@ -211,7 +211,7 @@ void FarmCore::Release(Job& job) {
   int64_t under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
   while (!job.proposed.empty() && under_way < limit) {
     const int64_t trial = job.proposed.front();
-    const StatusOr<bool> released = store_.AdvanceTrial(trial, 0, TrialState::kBuildQueued);
+    const StatusOr<bool> released = store_.AdvanceTrial({.trial_id = trial}, TrialState::kBuildQueued);
     if (!Check(released.status(), "release a trial")) {
       job.retry_at = Now() + kRetryAfter;
       return;

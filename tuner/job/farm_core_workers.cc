@@ -3,23 +3,13 @@
 
 #include <algorithm>
 
-#include "rpc/device_message.h"
 #include "tuner/job/farm_core.h"
+#include "tuner/job/synchronize_check.h"
 
 namespace lathe {
 namespace {
 
 constexpr Duration kLongestWait = std::chrono::seconds(30);
-constexpr int kMaxSlots = 1024;
-
-Status CheckRequest(const v1::SynchronizeRequest& request) {
-  RETURN_IF_ERROR(CheckDeviceName("worker name", request.worker().name()));
-  if (request.worker().slots() < 0 || request.worker().slots() > kMaxSlots) {
-    return InvalidArgument(fmt::format("synchronize worker \"{}\": {} slots, 0 to {} required", request.worker().name(),
-                                       request.worker().slots(), kMaxSlots));
-  }
-  return OkStatus();
-}
 
 v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, uint32_t kernel_abi, bool may_spill,
                             const FarmCoreOptions& options) {
@@ -38,7 +28,7 @@ v1::BuildTask MakeBuildTask(const TuningKey& key, const TrialRow& trial, uint32_
 }  // namespace
 
 void FarmCore::Synchronize(const v1::SynchronizeRequest& request, Answer answer) {
-  if (const Status status = CheckRequest(request); !status.ok()) return answer(status);
+  if (const Status status = CheckSynchronizeRequest(request); !status.ok()) return answer(status);
   const std::string& worker = request.worker().name();
   if (is_draining_) return answer(Status(Unavailable("synchronize: the coordinator is stopping; ask again")));
   if (adopted_workers_.insert(worker).second) AdoptBuilds(worker);

@@ -1,6 +1,6 @@
 #include "tuner/job/job_report.h"
 
-#include <limits>
+#include <algorithm>
 
 #include "support/status_macros.h"
 #include "tuner/database/finals.h"
@@ -20,17 +20,27 @@ WorkloadFactsCache::Facts FindOut(Store& store, const TuningKey& key) {
   return facts;
 }
 
-// As its finals measured it, if it was in any: so the best was, too.
-void AddFacts(const WorkloadFactsCache::Facts& facts, TaskReport& task, const std::vector<TuningRecord>& history) {
+// Of one trace: as its finals measured it, if it was in any, for so the best was, too; else the best that was ever
+// measured of it.
+double TimeOf(std::vector<TuningRecord> records) {
+  std::erase_if(records, [](const TuningRecord& record) { return !IsTimed(record.status); });
+  if (records.empty()) return 0;
+  std::vector<TuningRecord> finals;
+  std::ranges::copy_if(records, std::back_inserter(finals), [](const auto& record) { return record.final_round > 0; });
+  if (const std::optional<size_t> median = BestOfFinals(finals)) return finals[*median].timings->median_ns;
+  const auto place = [](const TuningRecord& record) {
+    return std::pair(record.status != TrialState::kOk, record.timings->median_ns);
+  };
+  return std::ranges::min_element(records, {}, place)->timings->median_ns;
+}
+
+Status AddFacts(Store& store, const WorkloadFactsCache::Facts& facts, TaskReport& task) {
   task.flops = facts.flops;
   task.factors = facts.factors;
-  std::vector<TuningRecord> finals;
-  for (const TuningRecord& record : history) {
-    if (!IsTimed(record.status) || record.trace_digest != facts.untuned_trace) continue;
-    if (record.final_round > 0) finals.push_back(record);
-    if (task.untuned_ns == 0) task.untuned_ns = record.timings->median_ns;  // Best first.
-  }
-  if (const std::optional<size_t> median = BestOfFinals(finals)) task.untuned_ns = finals[*median].timings->median_ns;
+  if (!facts.untuned_trace) return OkStatus();
+  ASSIGN_OR_RETURN(std::vector<TuningRecord> records, store.RecordsOf(task.key, *facts.untuned_trace));
+  task.untuned_ns = TimeOf(std::move(records));
+  return OkStatus();
 }
 
 }  // namespace
@@ -65,8 +75,7 @@ StatusOr<JobReport> MakeJobReport(Store& store, int64_t job_id, WorkloadFactsCac
     }
     ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store.QueryBest(std::span(&row.key, 1)));
     if (best[0].lookup == Lookup::kHit) task.best_ns = best[0].record->timings->median_ns;
-    ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store.History(row.key, std::numeric_limits<int>::max()));
-    AddFacts(facts.Of(store, row.key), task, history);
+    RETURN_IF_ERROR(AddFacts(store, facts.Of(store, row.key), task));
     report.measured += task.own_trials;
     report.reused += std::max<int64_t>(0, task.trials - task.own_trials);
     report.tasks.push_back(std::move(task));

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <limits>
 #include <map>
 #include <mutex>
 #include <set>
@@ -25,7 +24,6 @@
 namespace lathe {
 namespace {
 
-constexpr int kWholeHistory = std::numeric_limits<int>::max();
 constexpr int kProposeTries = 64;
 constexpr int kMostForeign = 256;        // Of a workload: more are hardly better, and each costs a trial.
 constexpr int kForeignShare = 4;         // One trial in this many, and one at least, while there are any.
@@ -251,7 +249,7 @@ class JobSearch::Impl {
   StatusOr<PreparedFinals> PrepareFinals(size_t index) {
     const TuningKey& key = rows_[index].key;
     PreparedFinals finals;
-    ASSIGN_OR_RETURN(std::vector<TuningRecord> history, store_.History(key, kWholeHistory));
+    ASSIGN_OR_RETURN(std::vector<TuningRecord> history, WholeHistory(store_, key));
     if (distrusted_.contains(index)) std::erase_if(history, [&](const auto& record) { return !IsOfJob(record); });
     RETURN_IF_ERROR(RecallFinals(index, history, finals));
     if (finals.finalists.empty()) RETURN_IF_ERROR(ChooseAmong(index, history, finals));
@@ -306,7 +304,7 @@ class JobSearch::Impl {
   // Teaches the strategy what is known under the key, whoever measured it; of a fresh job only what the job itself did.
   Status Recall(size_t index, Task& task, PreparedTask& prepared) {
     const TaskRow& row = rows_[index];
-    ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store_.History(row.key, kWholeHistory));
+    ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, WholeHistory(store_, row.key));
     for (const TuningRecord& record : history) {
       if (IsFresh(index)) {
         if (!record.trial_id) continue;
@@ -349,7 +347,7 @@ class JobSearch::Impl {
     if (task.num_results > 0) return OkStatus();
     ASSIGN_OR_RETURN(const std::vector<TuningKey> nearest, warm_starts_.Nearest(key, task.task.func, kNearestKeys));
     for (size_t i = 0; i < nearest.size(); ++i) {
-      ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, store_.History(nearest[i], kWholeHistory));
+      ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, WholeHistory(store_, nearest[i]));
       if (i < kTeachers && nearest[i].device_class == key.device_class) Teach(nearest[i], history);
       for (const TuningRecord& record : FastestTraces(history, kMostPerNeighbour)) {
         const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(record.trace_json);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
@@ -233,7 +232,7 @@ StatusOr<TaskExplanation> ExplainTask(Store& store, const TaskRow& row) {
   ASSIGN_OR_RETURN(const JobRow job, store.GetJob(row.job_id));
   ASSIGN_OR_RETURN(const JobSpec spec, JobSpec::FromJson(job.spec));
   ASSIGN_OR_RETURN(const TuneTask task, LoadTuneTask(store, row.key, spec.space));
-  ASSIGN_OR_RETURN(std::vector<TuningRecord> history, store.History(row.key, std::numeric_limits<int>::max()));
+  ASSIGN_OR_RETURN(std::vector<TuningRecord> history, WholeHistory(store, row.key));
   ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, store.QueryBest(std::span(&row.key, 1)));
   TaskExplanation told =
       Explain(task, std::move(history), best[0].lookup == Lookup::kHit ? best[0].record : std::nullopt);

@@ -1,7 +1,6 @@
 #include "tuner/job/training_set.h"
 
 #include <algorithm>
-#include <limits>
 #include <unordered_set>
 
 #include "support/status_macros.h"
@@ -12,7 +11,6 @@ namespace lathe {
 namespace {
 
 constexpr int kWorkloadsAtOnce = 256;
-constexpr int kAllRecords = std::numeric_limits<int>::max();
 
 // Adds what the record says, unless its trace does not replay.
 void AddSample(MemberFactory& factory, const TuningRecord& record, uint64_t number, TaskSamples& to) {
@@ -43,7 +41,7 @@ StatusOr<std::vector<TuningKey>> ListKeys(Store& store) {
 StatusOr<TaskSamples> ReadSamples(Store& store, const TuningKey& key, uint64_t number) {
   ASSIGN_OR_RETURN(TuneTask task, LoadTuneTask(store, key));
   TaskSamples read{std::move(task), {}, {}};
-  ASSIGN_OR_RETURN(std::vector<TuningRecord> history, store.History(key, kAllRecords));
+  ASSIGN_OR_RETURN(std::vector<TuningRecord> history, WholeHistory(store, key));
   std::sort(history.begin(), history.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
   MemberFactory factory(read.task);
   std::unordered_set<Digest, DigestHash> seen;

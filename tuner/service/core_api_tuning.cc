@@ -19,7 +19,6 @@ namespace {
 constexpr int kMaxTasks = 10'000;
 constexpr int kUpdateEvents = 1000;  // Per message.
 constexpr size_t kPageBytes = kMaxMessageBytes / 2;
-constexpr int kHistoryLimit = 20'000;
 constexpr int64_t kMostTrials = 1'000'000'000;
 
 // What the whole request says about each task's budget; 0: nothing.
@@ -94,30 +93,11 @@ std::vector<TrialState> FailedStates() {
   return failed;
 }
 
-// Medians of the trials of some tasks, read once per task.
-class Medians {
- public:
-  explicit Medians(Store& store) : store_(store) {}
-  StatusOr<double> Of(const TrialRow& trial) {
-    if (!HasTimings(trial.state)) return 0.0;
-    if (!read_.contains(trial.task_id)) {
-      ASSIGN_OR_RETURN(const TaskRow task, store_.GetTask(trial.task_id));
-      ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, store_.History(task.key, kHistoryLimit));
-      std::map<int64_t, double>& medians = read_[trial.task_id];
-      for (const TuningRecord& record : records) {
-        if (record.trial_id.has_value() && record.timings.has_value() && !record.late)
-          medians[*record.trial_id] = record.timings->median_ns;
-      }
-    }
-    const std::map<int64_t, double>& medians = read_[trial.task_id];
-    const auto found = medians.find(trial.id);
-    return found == medians.end() ? 0.0 : found->second;
-  }
-
- private:
-  Store& store_;
-  std::map<int64_t, std::map<int64_t, double>> read_;  // Task -> trial -> median.
-};
+std::vector<int64_t> IdsOf(const std::vector<TrialRow>& rows) {
+  std::vector<int64_t> ids;
+  for (const TrialRow& row : rows) ids.push_back(row.id);
+  return ids;
+}
 
 }  // namespace
 
@@ -226,18 +206,17 @@ StatusOr<v1::ListTrialsResponse> CoreApi::ListTrials(const v1::ListTrialsRequest
   TrialFilter filter{.job_id = job_id};
   if (request.only_failed()) filter.states = FailedStates();
   ASSIGN_OR_RETURN(const std::vector<TrialRow> rows, store.ListTrials(filter, {page.after_id, page.limit + 1}));
-  Medians medians(store);
+  ASSIGN_OR_RETURN(const std::vector<std::optional<double>> medians, store.MediansOf(IdsOf(rows)));
   v1::ListTrialsResponse response;
   size_t bytes = 0;
-  for (const TrialRow& row : rows) {
+  for (size_t i = 0; i < rows.size(); ++i) {
     if (response.trials_size() == page.limit || bytes > kPageBytes) {
       response.set_next_page_token(PageToken(response.trials(response.trials_size() - 1).id()));
       break;
     }
     v1::Trial& trial = *response.add_trials();
-    trial = ToMessage(row, request.with_traces());
-    ASSIGN_OR_RETURN(const double median_ns, medians.Of(row));
-    trial.set_median_ns(median_ns);
+    trial = ToMessage(rows[i], request.with_traces());
+    trial.set_median_ns(medians[i].value_or(0));
     bytes += trial.ByteSizeLong();
   }
   return response;

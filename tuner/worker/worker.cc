@@ -40,7 +40,15 @@ BuildRequest SpecOf(const WorkerCore::Start& start) {
           .refuses_spills = !start.task.may_spill()};
 }
 
+// Before a character of UTF-8, so that it stays a text.
+void CutOff(std::string& text, size_t limit) {
+  if (text.size() <= limit) return;
+  while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xc0) == 0x80) --limit;
+  text.resize(limit);
+}
+
 v1::BuildState Failed(v1::BuildErrorClass error_class, std::string message) {
+  CutOff(message, kMaxBuildErrorBytes);
   v1::BuildState state;
   state.mutable_failure()->set_error_class(error_class);
   state.mutable_failure()->set_message(std::move(message));

@@ -9,6 +9,8 @@
 
 namespace lathe {
 
+inline constexpr size_t kMaxBuildErrorBytes = 64 << 10;  // Of a failure's words; a worker cuts off the rest.
+
 // Thread-safe: calls overlap.
 class WorkerChannel {
  public:

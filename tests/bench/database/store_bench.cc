@@ -1,5 +1,5 @@
-// What the database costs: best queries at 100,000 records, opening it, one trial's verbs alone, and commits of many
-// threads. The files lie in $TMPDIR (or /tmp): commits are as fast as fsync there.
+// What the database costs: best queries at 100,000 records, opening it, one trial's verbs alone and among 100,000
+// others, and commits of many threads. The files lie in $TMPDIR (or /tmp): commits are as fast as fsync there.
 #include <benchmark/benchmark.h>
 #include <fmt/core.h>
 #include <stdlib.h>
@@ -140,6 +140,80 @@ struct Job {
   Store& store;
   int64_t task = 0, device = 0, epoch = 0;
 };
+
+// A job of one task with 100,000 trials and as many records.
+class Crowd {
+ public:
+  Crowd() : store_(*SqliteStore::Open(folder_.File(), kNow)), job_(*store_) {
+    for (int first = 0; first < kTrials; first += kAtOnce) Add(first);
+    under_way_ = job_.Assign(job_.Propose(kTrials));
+  }
+  Store& store() { return *store_; }
+  const Job& job() const { return job_; }
+  const TrialRow& under_way() const { return under_way_; }
+
+ private:
+  static constexpr int kTrials = 100'000, kAtOnce = 1000;
+
+  void Add(int first) {
+    std::vector<NewTrial> trials;
+    std::vector<TuningRecord> records;
+    for (int n = first; n < first + kAtOnce; ++n) {
+      TuningRecord record;
+      record.key = KeyOf(0);
+      record.trace_json = TraceOf(n);
+      record.trace_digest = Sha256(record.trace_json);
+      record.result_key = Sha256("r" + record.trace_json);
+      record.timings = TimingsOf(1000 + n % 100);
+      record.environment = "{}";
+      trials.push_back({record.trace_digest, record.trace_json, 0.5, 1});
+      records.push_back(std::move(record));
+    }
+    if (!store_->ProposeTrials(job_.task, trials, TrialState::kProposed).ok()) abort();
+    if (!store_->ImportRecords(records).ok()) abort();
+  }
+
+  Folder folder_;
+  std::unique_ptr<SqliteStore> store_;
+  Job job_;
+  TrialRow under_way_;
+};
+Crowd& TheCrowd() {
+  static Crowd crowd;
+  return crowd;
+}
+
+// What is counted at each trial's end.
+void BM_CountAmongMany(benchmark::State& state) {
+  Crowd& crowd = TheCrowd();
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(crowd.store().CountTrials(crowd.job().task)->trials_done);
+    benchmark::DoNotOptimize(*crowd.store().CountMeasured(KeyOf(0)));
+  }
+}
+BENCHMARK(BM_CountAmongMany)->Unit(benchmark::kMicrosecond);
+
+// What is asked at each grant, and at each worker's first word.
+void BM_ListHeldAmongMany(benchmark::State& state) {
+  Crowd& crowd = TheCrowd();
+  const TrialFilter of_device{.device_id = crowd.job().device, .states = {TrialState::kAssigned, TrialState::kRunning}};
+  const TrialFilter building{.states = {TrialState::kBuilding}};
+  for (auto _ : state) {
+    if (crowd.store().ListTrials(of_device, {})->size() != 1) return state.SkipWithError("not found");
+    if (!crowd.store().ListTrials(building, {})->empty()) return state.SkipWithError("found");
+  }
+}
+BENCHMARK(BM_ListHeldAmongMany)->Unit(benchmark::kMicrosecond);
+
+// What GetJob asks of a task's records: those of the untuned schedule.
+void BM_RecordsOfATraceAmongMany(benchmark::State& state) {
+  Crowd& crowd = TheCrowd();
+  const Digest trace = Sha256(TraceOf(77));
+  for (auto _ : state) {
+    if (crowd.store().RecordsOf(KeyOf(0), trace)->size() != 1) return state.SkipWithError("not found");
+  }
+}
+BENCHMARK(BM_RecordsOfATraceAmongMany)->Unit(benchmark::kMicrosecond);
 
 // One record, alone, durable: what a trial waits for at its end.
 void BM_CommitResultAlone(benchmark::State& state) {

@@ -146,7 +146,7 @@ TEST_F(FencingTest, ALateResultInformsAndIsNeverBestWithoutANewMeasurement) {
   EXPECT_FALSE(store_.CommitResult(scene_.ResultOf(claim, 10))->new_best);
   const auto best = [&] { return *(*store_.QueryBest(std::vector{MakeKey()}))[0].record; };
   EXPECT_EQ(best().timings->median_ns, 1000);
-  EXPECT_EQ(store_.History(MakeKey(), 1)->front().timings->median_ns, 10) << "a search may learn from it";
+  EXPECT_EQ(WholeHistory(store_, MakeKey())->front().timings->median_ns, 10) << "a search may learn from it";
   scene_.Lease();
   EXPECT_TRUE(store_.CommitResult(scene_.ResultOf(scene_.Run(claim.id), 20))->new_best);
   EXPECT_EQ(best().timings->median_ns, 20);
@@ -190,20 +190,20 @@ TEST_F(FencingTest, ForgetsABuildWhoseAttemptWasSuperseded) {
 TEST_F(FencingTest, FencesFailuresAndProgressToo) {
   scene_.Lease();
   const TrialRow claim = scene_.Claim(scene_.Build(1));
-  const AttemptFence fence{claim.id, claim.attempt, *claim.device_id, *claim.epoch};
+  const AttemptFence fence = Scene::FenceOf(claim);
   AttemptFence former = fence, of_a_worker = fence, other_device = fence, other_epoch = fence;
   --former.attempt;
   of_a_worker.device_id = of_a_worker.epoch = 0;
   ++other_device.device_id;
   ++other_epoch.epoch;
-  EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt - 1, S::kRunning));
-  for (const AttemptFence& other : {of_a_worker, other_device, other_epoch})
+  for (const AttemptFence& other : {former, of_a_worker, other_device, other_epoch}) {
+    EXPECT_FALSE(*store_.AdvanceTrial(other, S::kRunning));
     EXPECT_EQ(store_.FailAttempt(other, InfraFailure::kOther, "")->ack, Ack::kStale);
-  EXPECT_EQ(store_.FailAttempt(former, InfraFailure::kOther, "")->ack, Ack::kStale);
+  }
   EXPECT_EQ(scene_.StateOf(claim.id), S::kAssigned);
   EXPECT_EQ(store_.FailAttempt(fence, InfraFailure::kArtifactLost, "")->trial_state, S::kBuildQueued);
   EXPECT_EQ(store_.FailAttempt(fence, InfraFailure::kArtifactLost, "")->ack, Ack::kStale);
-  EXPECT_FALSE(*store_.AdvanceTrial(claim.id, claim.attempt, S::kRunning));
+  EXPECT_FALSE(*store_.AdvanceTrial(fence, S::kRunning));
 }
 
 TEST_F(FencingTest, RaisesTheEpochWithEachLeaseAndNeverLowersIt) {

@@ -98,9 +98,9 @@ TEST_F(SqliteStoreTest, IsReadFromAFolderThatCannotBeWritten) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   Open().reset();
-  Script("PRAGMA user_version = 7");
+  Script("PRAGMA user_version = 8");
   const std::string expected =
-      fmt::format("open {}: schema version 7, this build reads up to 6; upgrade or choose another file", path_);
+      fmt::format("open {}: schema version 8, this build reads up to 7; upgrade or choose another file", path_);
   EXPECT_EQ(OpenError().message(), expected);
   EXPECT_EQ(OpenError().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).status().message(), expected);
@@ -116,11 +116,15 @@ TEST_F(SqliteStoreTest, TakesOverWhatIsUnderWayInAnOlderFileAndPutsALateBestAsid
   scene.Lease();
   const RunResult under_way = scene.ResultOf(scene.Run(former.id), 2000);
   store.reset();
-  Script(
-      fmt::format("UPDATE best SET record_id = {}, median_ns = 10; DROP TABLE attempt; DELETE FROM migration WHERE "
-                  "version = 6; PRAGMA user_version = 5",
-                  late));
+  Script(fmt::format(
+      "UPDATE best SET record_id = {}, median_ns = 10; DROP TABLE attempt; DROP TRIGGER trial_counted; DROP "
+      "TRIGGER trial_moved; DROP TABLE trial_count; ALTER TABLE tuning_key DROP COLUMN measured; DROP INDEX "
+      "record_in_order; DELETE FROM migration WHERE version > 5; PRAGMA user_version = 5",
+      late));
   store = Open();
+  EXPECT_EQ(*store->CountMeasured(MakeKey()), 1) << "what is counted since step 7 is counted once then";
+  EXPECT_EQ(store->CountTrials(scene.task_id)->trials_done, 1);
+  EXPECT_EQ(store->CountTrials(scene.task_id)->trials_open, 1);
   EXPECT_EQ((*store->QueryBest(std::vector{MakeKey()}))[0].record->timings->median_ns, 1000);
   EXPECT_EQ(store->CommitResult(under_way)->ack, Ack::kAccepted);
 }

@@ -139,7 +139,7 @@ TEST_P(StoreTest, TakesATraceOncePerTask) {
   EXPECT_TRUE((*ids)[1].has_value());
   EXPECT_FALSE((*ids)[2].has_value());
   EXPECT_EQ(*store_.ClaimForBuild("w", 0, {}), std::nullopt) << "a proposal is not released yet";
-  EXPECT_TRUE(*store_.AdvanceTrial(*(*ids)[1], 0, S::kBuildQueued));
+  EXPECT_TRUE(*store_.AdvanceTrial({.trial_id = *(*ids)[1]}, S::kBuildQueued));
   EXPECT_EQ((**store_.ClaimForBuild("w", 0, {})).trace_json, trials[1].trace_json);
 }
 
@@ -152,7 +152,7 @@ TEST_P(StoreTest, WalksATrialFromProposalToRecord) {
   EXPECT_EQ(building.slot, 3);
   EXPECT_EQ(building.attempt, 1);
   EXPECT_EQ(store_.CommitBuild({id, 1, BuiltArtifact{Sha256("m"), 9}, "{}"}, S::kBuilt)->trial_state, S::kBuilt);
-  EXPECT_TRUE(*store_.AdvanceTrial(id, 1, S::kMeasureQueued));
+  EXPECT_TRUE(*store_.AdvanceTrial({id, 1}, S::kMeasureQueued));
   EXPECT_EQ(store_.GetBlob(Sha256("m"))->refs, 1);
   scene.Lease();
   const TrialRow running = scene.Run(id);
@@ -299,8 +299,8 @@ TEST_P(StoreTest, CountsForALaterJobWhatAnEarlierOneMeasured) {
   newer.policy_version = 8;
   EXPECT_EQ(*store_.CountMeasured(newer), 0);
   // The search starts again from what is known, best first.
-  const auto history = store_.History(MakeKey(), 3);
-  ASSERT_EQ(history->size(), 3u);
+  const auto history = WholeHistory(store_, MakeKey());
+  ASSERT_EQ(history->size(), 4u);
   EXPECT_EQ((*history)[0].timings->median_ns, 1000);
   EXPECT_EQ((*history)[2].timings->median_ns, 1002);
 }
@@ -312,10 +312,17 @@ TEST_P(StoreTest, OrdersHistoryFromBestToFailed) {
   scene.Measure(3, 200);
   scene.Measure(4, 100);
   std::vector<S> outcomes;
-  const std::vector<TuningRecord> history = *store_.History(MakeKey(), 100);
+  const std::vector<TuningRecord> history = *WholeHistory(store_, MakeKey());
   for (const TuningRecord& record : history) outcomes.push_back(record.status);
   EXPECT_THAT(outcomes, ElementsAre(S::kOk, S::kOk, S::kCensored, S::kCrash));
-  EXPECT_EQ(store_.History(MakeKey(), 1)->front().timings->median_ns, 100);
+  EXPECT_EQ(history.front().timings->median_ns, 100);
+  const std::vector<TuningRecord> page = *store_.History(MakeKey(), {history.back().id, 1});
+  ASSERT_EQ(page.size(), 1u);
+  EXPECT_EQ(page[0].timings->median_ns, 200) << "pages are in order of commit";
+  EXPECT_EQ(store_.RecordsOf(MakeKey(), MakeTrial(3).trace_digest)->size(), 1u);
+  EXPECT_EQ(store_.RecordsOf(MakeKey(1), MakeTrial(3).trace_digest)->size(), 0u);
+  const std::vector<int64_t> trials{*history[0].trial_id, *history[3].trial_id, 99};
+  EXPECT_THAT(*store_.MediansOf(trials), ElementsAre(100, std::nullopt, std::nullopt));
 }
 
 TEST_P(StoreTest, AnswersHitStaleOrMissAndSaysWhy) {

@@ -71,9 +71,11 @@ class Scene {
     EXPECT_TRUE(claim->has_value()) << "trial " << trial_id << " does not wait for a device";
     return **claim;
   }
+  static AttemptFence FenceOf(const TrialRow& claim) {
+    return {claim.id, claim.attempt, claim.device_id.value_or(0), claim.epoch.value_or(0)};
+  }
   TrialRow Run(int64_t trial_id) {
-    const TrialRow claim = Claim(trial_id);
-    EXPECT_TRUE(*store.AdvanceTrial(trial_id, claim.attempt, TrialState::kRunning));
+    EXPECT_TRUE(*store.AdvanceTrial(FenceOf(Claim(trial_id)), TrialState::kRunning));
     return *store.GetTrial(trial_id);
   }
   RunResult ResultOf(const TrialRow& claim, double median_ns, TrialState outcome = TrialState::kOk) {

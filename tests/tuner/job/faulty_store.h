@@ -81,8 +81,8 @@ class FaultyStore : public Store {
   StatusOr<bool> DecideFinals(int64_t task_id) override {
     return Try("DecideFinals", [&] { return store_->DecideFinals(task_id); });
   }
-  StatusOr<bool> AdvanceTrial(int64_t trial_id, int64_t attempt, TrialState to) override {
-    return Try("AdvanceTrial", [&] { return store_->AdvanceTrial(trial_id, attempt, to); });
+  StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to) override {
+    return Try("AdvanceTrial", [&] { return store_->AdvanceTrial(fence, to); });
   }
   StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
                                                   const TrialFilter& filter) override {
@@ -149,8 +149,14 @@ class FaultyStore : public Store {
   StatusOr<std::vector<TuningRecord>> ListBest(const Digest& workload) override {
     return Try("ListBest", [&] { return store_->ListBest(workload); });
   }
-  StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, int limit) override {
-    return Try("History", [&] { return store_->History(key, limit); });
+  StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, const Page& page) override {
+    return Try("History", [&] { return store_->History(key, page); });
+  }
+  StatusOr<std::vector<TuningRecord>> RecordsOf(const TuningKey& key, const Digest& trace) override {
+    return Try("RecordsOf", [&] { return store_->RecordsOf(key, trace); });
+  }
+  StatusOr<std::vector<std::optional<double>>> MediansOf(std::span<const int64_t> trial_ids) override {
+    return Try("MediansOf", [&] { return store_->MediansOf(trial_ids); });
   }
   StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) override {
     return Try("MeasuredTraces", [&] { return store_->MeasuredTraces(key); });
