@@ -82,10 +82,13 @@ class DeviceGateway::Impl {
 
   void SetDesired(const std::string& device, v1::Desired desired) {
     asio::post(io_, [this, device, desired = std::move(desired)]() mutable {
-      v1::Desired& stored = desired_[device];
-      if (desired.epoch() < stored.epoch()) return;  // A late word of a former holder.
-      stored = std::move(desired);
-      if (Connection* connection = Find(device)) Handle(*connection, DesiredChanged{stored});
+      Wanted& wanted = wanted_[device];
+      if (desired.epoch() < wanted.desired.epoch()) return;  // A late word of a former holder.
+      wanted.desired = std::move(desired);
+      Connection* connection = Find(device);
+      if (connection == nullptr) return;
+      wanted.instance = connection->instance;
+      Handle(*connection, DesiredChanged{wanted.desired});
     });
   }
 
@@ -223,8 +226,10 @@ class DeviceGateway::Impl {
     connection.is_up = true;
     options_.log(fmt::format("device \"{}\" connected", name));
     owner_.OnDeviceUp(action.hello);
-    const auto desired = desired_.find(name);
-    connection.events.push_back(DeviceAdmitted{desired == desired_.end() ? v1::Desired() : desired->second});
+    const auto wanted = wanted_.find(name);
+    // A process that was started anew has ended with what it had, maybe because of it: the owner has to ask again.
+    if (wanted != wanted_.end() && wanted->second.instance != connection.instance) wanted->second.desired.clear_specs();
+    connection.events.push_back(DeviceAdmitted{wanted == wanted_.end() ? v1::Desired() : wanted->second.desired});
   }
 
   void Do(Connection& connection, DeviceSpoke& action) {
@@ -275,8 +280,12 @@ class DeviceGateway::Impl {
   std::list<asio::local::stream_protocol::acceptor> unix_listeners_;
   std::vector<std::string> socket_files_;
   std::list<Connection> connections_;
-  std::map<std::string, v1::Desired> desired_;
-  std::thread thread_;  // Last: it uses all of the above.
+  struct Wanted {
+    v1::Desired desired;
+    uint64_t instance = 0;  // Of the process that was told so.
+  };
+  std::map<std::string, Wanted> wanted_;  // By device.
+  std::thread thread_;                    // Last: it uses all of the above.
 };
 
 DeviceGateway::DeviceGateway(DeviceGatewayOptions options, DeviceGatewayOwner& owner)

@@ -33,9 +33,10 @@ class Server::Search : public JobSearcher {
 
   void Prepare(size_t task) override {
     Later(server_.world_.Within(5, 300), [this, task] {
-      StatusOr<PreparedTask> prepared = PreparedTask{.measurement = Measurement(tasks_[task].name),
-                                                     .untuned_trace = Sha256(TraceText(tasks_[task].id, 0)),
-                                                     .flops = 1000};
+      StatusOr<PreparedTask> prepared =
+          PreparedTask{.measurement = Measurement(tasks_[task].name),
+                       .untuned_trace = Sha256(TraceText(server_.plan_.seed, tasks_[task].id, 0)),
+                       .flops = 1000};
       if (server_.life_ > 1 && server_.unpreparable.contains(tasks_[task].id))
         prepared = Status(FailedPrecondition("compute the reference: ended by SIGSEGV"));
       server_.core_->OnPrepared(job_id_, task, std::move(prepared));
@@ -68,7 +69,7 @@ class Server::Search : public JobSearcher {
   StatusOr<std::vector<ProposedTrial>> ProposeNow(size_t task, int count) {
     std::vector<ProposedTrial> proposed;
     while (static_cast<int>(proposed.size()) < count && next_[task] < kSpaceSize) {
-      const std::string trace = TraceText(tasks_[task].id, next_[task]);
+      const std::string trace = TraceText(server_.plan_.seed, tasks_[task].id, next_[task]);
       const std::vector<NewTrial> trials{{Sha256(trace), trace, std::nullopt, 1}};
       ASSIGN_OR_RETURN(const auto ids, server_.store_->ProposeTrials(tasks_[task].id, trials, TrialState::kProposed));
       ++next_[task];
@@ -360,7 +361,9 @@ GatewayEvent Server::Admit(const std::shared_ptr<Link>& link, const v1::Hello& h
   link->is_up = true;
   link->instance = hello.instance();
   core_->OnDeviceUp(hello);
-  return DeviceAdmitted{desired_[name]};
+  auto& [desired, instance] = desired_[name];
+  if (instance != hello.instance()) desired.clear_specs();
+  return DeviceAdmitted{desired};
 }
 
 // ---- FarmPorts.
@@ -370,11 +373,13 @@ Status Server::SetDesired(const std::string& device, v1::Desired desired) {
   RETURN_IF_ERROR(CheckDesired(desired));
   world_.At(Duration(0), [this, device, desired = std::move(desired), life = life_] {
     if (life != life_ || is_dying()) return;
-    v1::Desired& stored = desired_[device];
+    auto& [stored, instance] = desired_[device];
     if (desired.epoch() < stored.epoch()) return;
     stored = desired;
-    if (const std::shared_ptr<Link> link = LinkOf(device))
-      Do([this, link, desired] { StepGateway(link, DesiredChanged{desired}); });
+    const std::shared_ptr<Link> link = LinkOf(device);
+    if (link == nullptr) return;
+    instance = link->instance;
+    Do([this, link, desired] { StepGateway(link, DesiredChanged{desired}); });
   });
   return OkStatus();
 }

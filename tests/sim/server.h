@@ -106,7 +106,7 @@ class Server : public FarmPorts {
   bool is_paused_ = false, is_full_ = false, wakes_after_pause_ = false;
   std::deque<std::function<void()>> inbox_;
   std::vector<std::shared_ptr<Link>> links_;
-  std::map<std::string, v1::Desired> desired_;
+  std::map<std::string, std::pair<v1::Desired, uint64_t>> desired_;  // And the process that was told so.
 };
 
 }  // namespace lathe::sim

@@ -15,7 +15,9 @@ enum class Fate { kTimed, kNoisy, kBuildError, kWrong, kCrash, kHangs, kKillsBoa
 
 inline constexpr int kSpaceSize = 40;  // Candidates of a task.
 
-inline std::string TraceText(int64_t task, int number) { return fmt::format("trace {} of task {}", number, task); }
+inline std::string TraceText(uint64_t seed, int64_t task, int number) {
+  return fmt::format("trace {} of task {} of seed {}", number, task, seed);
+}
 
 // Of a trace, or of the module that is built of it.
 inline Fate FateOf(const std::string& trace) {

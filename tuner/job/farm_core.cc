@@ -114,7 +114,8 @@ std::optional<TimePoint> FarmCore::NextDeadline() {
   for (const auto& [worker, polls] : polls_) {
     for (const Poll& poll : polls) next = Earlier(next, poll.deadline);
   }
-  for (const auto& [name, view] : devices_) next = Earlier(next, DueOf(name, view));
+  for (const auto& [name, view] : devices_)
+    if (uncommitted_.empty()) next = Earlier(next, DueOf(name, view));
   if (troubles_.Worst(now)) next = Earlier(next, now + kLookAgainAfter);
   for (const auto& [id, job] : jobs_) {
     next = Earlier(next, job.retry_at);
@@ -178,9 +179,7 @@ void FarmCore::Drain() {
   for (const auto& [device, view] : devices_) {
     const auto held = desk_.HeldBy(device);
     if (!held) continue;
-    v1::Desired nothing;
-    nothing.set_epoch(held->epoch);
-    (void)ports_.SetDesired(device, nothing);
+    TellToRest(device, held->epoch);
     StepTracker(LeaseReleased{device, held->epoch});
   }
 }

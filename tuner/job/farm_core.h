@@ -278,6 +278,7 @@ class FarmCore {
   void Do(const ClaimTrial& action);
   bool GiveTrial(const std::string& device, const TrialRow& trial);
   void TellDevices();
+  void TellToRest(const std::string& device, int64_t epoch);
   void TakeProgress(const std::string& device, const v1::Current& current);
   void RetryCommits();
   void NoteHealth(const v1::MeasureResult& result);

@@ -95,6 +95,7 @@ void FarmCore::GiveUpWhatItDiedOf(const std::string& device, const v1::Current& 
     const auto failed = store_.FailAttempt({id, attempt, *device_id, held->epoch}, InfraFailure::kDeviceLost,
                                            fmt::format("device {} ended while it ran", device));
     if (!Check(failed.status(), "give up a trial")) continue;
+    desk_.Finished(device, id);
     desk_.Settled(device, id);
     RefreshTrial(id);
   }
@@ -175,7 +176,7 @@ void FarmCore::Do(const AnswerEnded& action) {
   desk_.Ended(action.device, action.epoch);
   if (!held || held->epoch != action.epoch) return;
   for (const int64_t trial : held->trials) RefreshTrial(trial);
-  devices_[action.device].specs.clear();
+  TellToRest(action.device, action.epoch);
 }
 
 void FarmCore::CountDevices() {
@@ -221,13 +222,7 @@ void FarmCore::Do(const WithdrawAsking& action) { StepTracker(RequestWithdrawn{a
 void FarmCore::Do(const KeepLease& action) { StepTracker(LeaseRenewed{action.device, action.epoch}); }
 
 void FarmCore::Do(const GiveBack& action) {
-  v1::Desired nothing;
-  nothing.set_epoch(action.epoch);
-  (void)ports_.SetDesired(action.device, nothing);  // If it is away, its lease ends with its time.
-  DeviceView& view = devices_[action.device];
-  view.specs.clear();
-  view.told.clear();
-  view.told_epoch = action.epoch;
+  TellToRest(action.device, action.epoch);
   StepTracker(LeaseReleased{action.device, action.epoch});
 }
 
@@ -238,6 +233,17 @@ void FarmCore::Do(const ClaimTrial& action) {
   if (!Check(claimed.status(), "claim a trial") || !claimed->has_value() || !GiveTrial(action.device, **claimed)) {
     desk_.NothingToClaim(action.device, action.epoch, Now());
   }
+}
+
+// Whoever had it has it no more. Else it would take up the old work when it comes back.
+void FarmCore::TellToRest(const std::string& device, int64_t epoch) {
+  v1::Desired nothing;
+  nothing.set_epoch(epoch);
+  (void)ports_.SetDesired(device, nothing);
+  DeviceView& view = devices_[device];
+  view.specs.clear();
+  view.told.clear();
+  view.told_epoch = epoch;
 }
 
 // Makes the spec of an assigned trial and puts it at the device's hand. False if that cannot be.
@@ -332,12 +338,10 @@ void FarmCore::GiveUpStalled(const std::string& name) {
     const AttemptFence fence{spec.trial_id(), spec.attempt(), *id, held.epoch};
     Check(store_.FailAttempt(fence, InfraFailure::kOther, fmt::format("at device {}: {}", name, words)).status(),
           "give up a trial");
+    desk_.Finished(name, fence.trial_id);
     desk_.Settled(name, fence.trial_id);
     RefreshTrial(fence.trial_id);
   }
-  v1::Desired nothing;
-  nothing.set_epoch(held.epoch);
-  (void)ports_.SetDesired(name, nothing);
   view.progressed = Now();
   StepTracker(DeviceStalled{name, fmt::format("trial {}: {}", spec.trial_id(), words)});
 }

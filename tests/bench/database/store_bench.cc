@@ -144,7 +144,7 @@ struct Job {
 // A job of one task with 100,000 trials and as many records.
 class Crowd {
  public:
-  Crowd() : store_(*SqliteStore::Open(folder_.File(), kNow)), job_(*store_) {
+  Crowd() : store_(*SqliteStore::Open(folder_.File())), job_(*store_) {
     for (int first = 0; first < kTrials; first += kAtOnce) Add(first);
     under_way_ = job_.Assign(job_.Propose(kTrials));
   }
