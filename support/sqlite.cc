@@ -117,6 +117,15 @@ Status Connection::Execute(const std::string& script) {
   return code == SQLITE_OK ? OkStatus() : Error("write", code);
 }
 
+Status Connection::CopyTo(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Connection> copy, Open(path, Mode::kReadWrite));
+  sqlite3_backup* backup = sqlite3_backup_init(copy->db_, "main", db_, "main");
+  if (backup == nullptr) return copy->Error("copy to", sqlite3_errcode(copy->db_));
+  sqlite3_backup_step(backup, -1);  // All at once, under one snapshot; what went wrong the end says.
+  const int code = sqlite3_backup_finish(backup);
+  return code == SQLITE_OK ? OkStatus() : copy->Error("copy to", code);
+}
+
 StatusOr<Statement*> Connection::Cached(std::string_view sql) {
   auto found = cache_.find(sql);
   if (found == cache_.end()) {

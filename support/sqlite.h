@@ -57,6 +57,9 @@ class Connection {
   template <typename T, typename... Args>
   StatusOr<std::optional<T>> First(std::string_view sql, const Args&... args);
 
+  // A copy of the database as it is at one moment, synced, in a new file. Whoever writes goes on meanwhile.
+  Status CopyTo(const std::string& path);
+
   int64_t last_insert_id() const;
   // The whole database as the bytes of its file, and back: replaces what a connection in memory holds.
   StatusOr<std::string> Image();

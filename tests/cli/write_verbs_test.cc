@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "compiler/target/target.h"
+#include "support/sqlite.h"
 #include "tests/cli/cli_testing.h"
 #include "tests/tuner/space/workloads.h"
 #include "tuner/database/records_json.h"
@@ -86,6 +87,24 @@ TEST_F(WriteVerbsTest, DbExportsAndImportsOnce) {
   EXPECT_EQ(RunVerb({"db", "import", lines, "--db", other}).err,
             "lathe: 1 workloads and 5 records read, 0 of them new\n");
   EXPECT_EQ(RunVerb({"db", "export", "--db", other}).out, Contents(lines));
+}
+
+TEST_F(WriteVerbsTest, DbVerifyNamesWhatIsWrongAndDbBackupCopies) {
+  Fill();
+  const std::string copy = folder / "copy.db";
+  EXPECT_EQ(Verb({"db", "verify"}).err, "lathe: " + path + " is whole: 5 records, 5 trials\n");
+  const VerbRun copied = Verb({"db", "backup", copy});
+  EXPECT_EQ(copied.code, 0) << copied.err;
+  EXPECT_EQ(copied.err, "lathe: " + copy + fmt::format(" has {} bytes\n", std::filesystem::file_size(copy)));
+  EXPECT_EQ(RunVerb({"best", "--db", copy}).out, Verb({"best"}).out);
+  EXPECT_THAT(Verb({"db", "backup", copy}).err, HasSubstr("a database is there"));
+  ASSERT_TRUE((*sqlite::Connection::Open(copy, sqlite::Connection::Mode::kReadWrite))
+                  ->Execute("UPDATE tuning_key SET measured = 9")
+                  .ok());
+  const VerbRun wrong = RunVerb({"db", "verify", "--db", copy});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_EQ(wrong.out, "key: number 1: 9 measured traces are counted, it has 5\n");
+  EXPECT_THAT(wrong.err, HasSubstr("verify " + copy + ": 1 problems; restore a copy"));
 }
 
 TEST_F(WriteVerbsTest, DbImportGoesThroughTheOwnerInPieces) {

@@ -237,7 +237,7 @@ bool Server::Cancel(int64_t job_id) {
 // ---- Workers.
 
 void Server::Synchronize(v1::SynchronizeRequest request, FarmCore::Answer answer) {
-  if (plan_.plant == Plant::kTwinsTakeTurns) request.mutable_worker()->set_instance(1);
+  if (plan_.plant == Plant::kTwinsTakeTurns) request.mutable_worker()->set_instance(world_.random.Next());
   Do([this, request = std::move(request), answer = std::move(answer)] { core_->Synchronize(request, answer); });
 }
 

@@ -29,14 +29,6 @@ std::string NewStoreId() {
   return id;
 }
 
-// After a kill or a power cut the WAL is still there. SQLite repairs that by itself; what it cannot is found here.
-Status QuickCheck(Connection& db) {
-  std::string verdict;
-  RETURN_IF_ERROR(db.Each("PRAGMA quick_check(1)", [&](const Row& row) { verdict = row.String(0); }));
-  if (verdict == "ok") return OkStatus();
-  return DataLoss(fmt::format("open {}: {}; restore a copy or choose another file", db.path(), verdict));
-}
-
 // synchronous FULL: what was answered survives power loss (group_writer.h says what need not). mmap stays off: an I/O
 // error must be an error, not a signal.
 constexpr const char* kWriterPragmas =
@@ -71,9 +63,7 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path
   std::unique_ptr<SqliteStore> store(new SqliteStore(path, clock));
   ASSIGN_OR_RETURN(OwnerLock lock, OwnerLock::Acquire(path));
   store->lock_ = std::make_unique<OwnerLock>(std::move(lock));
-  const bool unclean = SizeOf(path + "-wal") > 0;
   ASSIGN_OR_RETURN(std::unique_ptr<Connection> db, Connection::Open(path, Connection::Mode::kReadWrite));
-  if (unclean) RETURN_IF_ERROR(QuickCheck(*db));
   RETURN_IF_ERROR(db->Execute(kWriterPragmas));
   RETURN_IF_ERROR(store->StartWriting(std::move(db)));
   return store;

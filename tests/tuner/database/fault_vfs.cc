@@ -81,6 +81,7 @@ class FaultVfs::Impl {
     fails_at_ = n;
     fault_ = fault;
     has_failed_ = false;
+    bytes_read_ = 0;
   }
   int64_t operations() const {
     const std::lock_guard lock(mutex_);
@@ -89,6 +90,10 @@ class FaultVfs::Impl {
   bool has_failed() const {
     const std::lock_guard lock(mutex_);
     return has_failed_;
+  }
+  int64_t bytes_read() const {
+    const std::lock_guard lock(mutex_);
+    return bytes_read_;
   }
 
   void Restart(Random* random) {
@@ -190,6 +195,7 @@ class FaultVfs::Impl {
     if (file.path != nullptr) {
       const std::lock_guard lock(file.impl->mutex_);
       if (file.impl->is_dead_) return SQLITE_IOERR_READ;
+      file.impl->bytes_read_ += size;
     }
     return file.real->pMethods->xRead(file.real, data, size, offset);
   }
@@ -234,7 +240,7 @@ class FaultVfs::Impl {
   sqlite3_vfs* const real_;
   sqlite3_vfs vfs_{};
   mutable std::mutex mutex_;  // Guards all that follows.
-  int64_t operations_ = 0, fails_at_ = 0;
+  int64_t operations_ = 0, fails_at_ = 0, bytes_read_ = 0;
   DiskFault fault_ = DiskFault::kFull;
   bool has_failed_ = false, is_dead_ = false;
   std::map<std::string, std::vector<Change>> unsynced_;  // By file, in order.
@@ -244,6 +250,7 @@ FaultVfs::FaultVfs() : impl_(std::make_unique<Impl>()) {}
 FaultVfs::~FaultVfs() = default;
 int64_t FaultVfs::operations() const { return impl_->operations(); }
 bool FaultVfs::has_failed() const { return impl_->has_failed(); }
+int64_t FaultVfs::bytes_read() const { return impl_->bytes_read(); }
 void FaultVfs::Arm(int64_t n, DiskFault fault) { impl_->Arm(n, fault); }
 void FaultVfs::Restart(Random* random) { impl_->Restart(random); }
 

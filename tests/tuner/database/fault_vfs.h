@@ -27,6 +27,7 @@ class FaultVfs {
 
   int64_t operations() const;  // So far, since the last Arm.
   bool has_failed() const;     // Since the last Arm.
+  int64_t bytes_read() const;  // Likewise.
   // The n-th operation from now on fails, from 1; 0: none does.
   void Arm(int64_t n, DiskFault fault);
   // The power is back. No connection is open. `random` says what was written without being synced: null: nothing.
