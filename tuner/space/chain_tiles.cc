@@ -11,6 +11,7 @@
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/sampling.h"
+#include "compiler/schedule/split.h"
 #include "compiler/schedule/transform_layout.h"
 #include "support/status_macros.h"
 #include "tuner/space/block_pattern.h"
@@ -23,17 +24,20 @@
 namespace lathe {
 namespace {
 
-constexpr int kMostOfTile = 16;  // Rows, or vectors of columns.
-constexpr int kMostStepsOfTile = 16;
+constexpr int kMostRowsOfTile = 16, kMostVectorsOfTile = 4, kMostStepsOfTile = 16;
 
 // A product's loops; those of its register tile and lanes are unrolled and vectorized.
 struct ProductNest {
-  std::vector<LoopRV> around;  // Batches; with tasks also blocks of rows.
+  std::vector<LoopRV> around;  // Batches and blocks of rows.
   LoopRV tile, steps;          // Around one register tile; the outermost loop inside of it.
 };
 
-// Whether the rows have a loop around everything else.
-enum class RowBlocks : uint8_t { kNone, kSampled };
+// The loops of rows: of blocks of them, if it has any; around register tiles; in a tile.
+struct RowLoops {
+  std::vector<LoopRV> blocks;
+  LoopRV tiles;
+  std::vector<LoopRV> tile;
+};
 
 // The loops of the block that are its iter vars, in their order; others may be around them.
 StatusOr<std::vector<LoopRV>> OwnLoops(Schedule& schedule, BlockRV block) {
@@ -49,34 +53,47 @@ StatusOr<std::vector<LoopRV>> SplitSampled(Schedule& schedule, LoopRV loop, int 
   return SplitBy(schedule, loop, sizes);
 }
 
-// A loop of rows in sampled parts; the last ones are those of the register tile, in which `together`, where there is
-// such a number, are one loop.
-StatusOr<std::vector<LoopRV>> SplitTiledRows(Schedule& schedule, LoopRV rows, int parts,
-                                             std::optional<VarRV> together) {
-  if (!together) return SplitSampled(schedule, rows, parts, kMostOfTile);
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> groups, SplitInner(schedule, rows, ExprRV(*together)));
-  ASSIGN_OR_RETURN(std::vector<LoopRV> all, SplitSampled(schedule, groups[0], parts, kMostOfTile / 2));
-  all.push_back(groups[1]);
+// Rows of a register tile, as they are cut for both products; outermost first.
+using RowsOfTile = std::vector<VarRV>;
+
+// Samples how the rows are cut; `together`, where there is such a number, of a tile's rows are a loop of their own.
+StatusOr<RowLoops> SampleRows(Schedule& schedule, LoopRV rows, std::optional<VarRV> together, RowsOfTile& tile) {
+  std::vector<LoopRV> groups{rows};
+  if (together) {
+    ASSIGN_OR_RETURN(groups, SplitInner(schedule, rows, ExprRV(*together)));
+  }
+  const int most = together ? kMostRowsOfTile / 2 : kMostRowsOfTile;
+  ASSIGN_OR_RETURN(const std::vector<VarRV> sizes, SamplePerfectTile(schedule, groups[0], 3, most));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, SplitBy(schedule, groups[0], sizes));
+  RowLoops all{{loops[0]}, loops[1], {loops[2]}};
+  tile = {sizes[2]};
+  if (!together) return all;
+  all.tile.push_back(groups[1]);
+  tile.push_back(*together);
   return all;
 }
 
-// In blocks of rows, where each of a task has some.
-StatusOr<ProductNest> TileProduct(Schedule& schedule, BlockRV block, const ProductOfRows& product, RowBlocks blocks,
-                                  std::optional<VarRV> together) {
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, OwnLoops(schedule, block));
-  const size_t tile = blocks == RowBlocks::kSampled ? 1 : 0;  // Position of the loop around a register tile's rows.
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> rows,
-                   SplitTiledRows(schedule, loops[product.row], static_cast<int>(tile) + 2, together));
+// The rows of a block by the same tile.
+StatusOr<RowLoops> CutRows(Schedule& schedule, LoopRV rows, const RowsOfTile& tile) {
+  std::vector<std::optional<ExprRV>> sizes{std::nullopt};
+  for (const VarRV size : tile) sizes.emplace_back(size);
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, Split(schedule, rows, sizes));
+  return RowLoops{{}, loops[0], std::vector<LoopRV>(loops.begin() + 1, loops.end())};
+}
+
+// `loops` are the block's own, of which that of rows has been cut.
+StatusOr<ProductNest> TileProduct(Schedule& schedule, const ProductOfRows& product, const std::vector<LoopRV>& loops,
+                                  const RowLoops& rows) {
   ASSIGN_OR_RETURN(const std::vector<LoopRV> vectors,
                    SplitInner(schedule, loops[product.column], ExprRV(product.lanes)));
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> columns, SplitSampled(schedule, vectors[0], 2, kMostOfTile));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> columns, SplitSampled(schedule, vectors[0], 2, kMostVectorsOfTile));
   ASSIGN_OR_RETURN(const std::vector<LoopRV> steps, SplitSampled(schedule, loops[product.step], 2, kMostStepsOfTile));
-  ProductNest nest{{}, rows[tile], steps[0]};
+  ProductNest nest{{}, rows.tiles, steps[0]};
   for (size_t i = 0; i < loops.size(); ++i)
     if (i != product.row && i != product.column && i != product.step) nest.around.push_back(loops[i]);
-  nest.around.insert(nest.around.end(), rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(tile));
+  nest.around.insert(nest.around.end(), rows.blocks.begin(), rows.blocks.end());
   std::vector<LoopRV> unrolled{steps[1]};
-  unrolled.insert(unrolled.end(), rows.begin() + static_cast<std::ptrdiff_t>(tile) + 1, rows.end());
+  unrolled.insert(unrolled.end(), rows.tile.begin(), rows.tile.end());
   unrolled.push_back(columns[1]);
   std::vector<LoopRV> order = nest.around;
   order.insert(order.end(), {columns[0], nest.tile, steps[0]});
@@ -177,15 +194,20 @@ Status TileChain(Schedule& schedule, const ProductChain& chain, const Target& ta
     ASSIGN_OR_RETURN(together, SampleTogether(schedule, last, chain.last.row));
   }
   ASSIGN_OR_RETURN(const BlockRV result, AddAccumulators(schedule, last, "register"));
-  ASSIGN_OR_RETURN(const ProductNest last_nest, TileProduct(schedule, last, chain.last, RowBlocks::kSampled, together));
+  RowsOfTile tile;
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> last_loops, OwnLoops(schedule, last));
+  ASSIGN_OR_RETURN(const RowLoops rows, SampleRows(schedule, last_loops[chain.last.row], together, tile));
+  ASSIGN_OR_RETURN(const ProductNest last_nest, TileProduct(schedule, chain.last, last_loops, rows));
   RETURN_IF_ERROR(WriteBackAt(schedule, last, result, last_nest.tile, last_lanes, /*is_unrolled=*/true));
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, last_nest.around));
+
   ASSIGN_OR_RETURN(const BlockRV sums, AddAccumulators(schedule, first, "register"));
   RETURN_IF_ERROR(PlaceRows(schedule, chain, outer, target, together));
   RETURN_IF_ERROR(ComputeAt(schedule, sums, outer, /*preserve_unit_loops=*/true));
   RETURN_IF_ERROR(ComputeAt(schedule, first, outer, /*preserve_unit_loops=*/true));
-  ASSIGN_OR_RETURN(const ProductNest first_nest,
-                   TileProduct(schedule, first, chain.first, RowBlocks::kNone, std::nullopt));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> first_loops, OwnLoops(schedule, first));
+  ASSIGN_OR_RETURN(const RowLoops rows_of_block, CutRows(schedule, first_loops[chain.first.row], tile));
+  ASSIGN_OR_RETURN(const ProductNest first_nest, TileProduct(schedule, chain.first, first_loops, rows_of_block));
   RETURN_IF_ERROR(WriteBackAt(schedule, first, sums, first_nest.tile, first_lanes, /*is_unrolled=*/true));
 
   if (maker) RETURN_IF_ERROR(ScheduleMaker(schedule, *maker, target));

@@ -34,16 +34,18 @@ std::optional<std::vector<int64_t>> RowsReducedBy(const Call& call_tir, const St
 
 std::vector<Expr> TirArgs(const Expr& call_tir) { return call_tir.As<Call>()->args[1].As<TupleExpr>()->fields; }
 
-// Whether what the binding makes is rows of float32 by whole vectors, of which some, and as many that they are made
-// from, lie in half of the second cache.
-bool IsMadeOfShortRows(const Binding& binding, const LayoutTarget& target) {
+// Whether what the binding makes is rows of float32 by whole vectors, of which some, with as many that they are made
+// from, lie in half of the second cache, and all do not: only these would go through memory.
+bool IsWorthBlocksOfRows(const Binding& binding, const LayoutTarget& target) {
   constexpr int64_t kRows = 16, kRowsOfTile = 4;
   const std::optional<std::vector<int64_t>> shape = ConstantShapeOf(binding.var.struct_info());
   const DataType type = binding.var.struct_info().As<TensorStructInfo>()->dtype;
   if (!shape || shape->size() < 2 || type != DataType::Float(32)) return false;
   const int64_t rows = (*shape)[shape->size() - 2], columns = shape->back();
-  return rows >= kRows && rows % kRowsOfTile == 0 && columns % target.lanes == 0 &&
-         2 * kRows * columns * type.bits / 8 <= target.cache_bytes / 2;
+  const int64_t elements = std::accumulate(shape->begin(), shape->end(), int64_t{1}, std::multiplies<>());
+  const int64_t most = target.cache_bytes / 2 / (2 * type.bits / 8);
+  return rows >= kRows && rows % kRowsOfTile == 0 && columns % target.lanes == 0 && kRows * columns <= most &&
+         elements > most;
 }
 
 // Which bindings go together. Every group has one result: that of its last member.
@@ -234,7 +236,7 @@ class Grouping {
     if (!rows || Find(*rows) != *rows || !ReducesRows(*nodes_[*rows].func)) return;
     const std::optional<size_t> chain = SoleProducer(*rows, 0);
     const std::optional<size_t> first = chain ? ContractionOf(*chain) : std::nullopt;
-    if (!first || !IsProductOfRows(*first) || !IsMadeOfShortRows(*nodes_[*rows].binding, target)) return;
+    if (!first || !IsProductOfRows(*first) || !IsWorthBlocksOfRows(*nodes_[*rows].binding, target)) return;
     const std::optional<size_t> factor = SoleProducer(*first, 1);
     if (factor && IsCopyOfOne(*factor)) Join(last, *factor);
     Join(last, *first);

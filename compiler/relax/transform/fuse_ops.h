@@ -8,8 +8,8 @@
 // (slices.h). A reduction along the last dimension that keeps it as 1 takes in what is computed element by element
 // before and behind it, with other reductions of the same rows: a norm written as six operators is one kernel. A
 // product whose rows are reduced, and multiplied again, is one kernel with both (attention: products, scale and mask,
-// softmax, products), where its rows are whole vectors of float32 and 16 of them lie in half of the target's cache; a
-// transpose of what it multiplies by, too. After AnnotateTIROpPattern.
+// softmax, products), where its rows are whole vectors of float32 and 16 of them, not all, lie in half of the target's
+// cache; a transpose of what it multiplies by, too. After AnnotateTIROpPattern.
 #pragma once
 
 #include "compiler/relax/module.h"
