@@ -24,12 +24,14 @@
 namespace lathe {
 namespace {
 
-constexpr int kMostRowsOfTile = 16, kMostVectorsOfTile = 4, kMostStepsOfTile = 16;
+// Of a register tile: a wider one would have few rows where there are 16 registers. Its steps stay a loop: written out
+// by twos or fours they were no faster, and fewer tiles fit.
+constexpr int kMostRowsOfTile = 16, kMostVectorsOfTile = 4;
 
 // A product's loops; those of its register tile and lanes are unrolled and vectorized.
 struct ProductNest {
   std::vector<LoopRV> around;  // Batches and blocks of rows.
-  LoopRV tile, steps;          // Around one register tile; the outermost loop inside of it.
+  LoopRV tile, steps;          // Around one register tile; inside of it.
 };
 
 // The loops of rows: of blocks of them, if it has any; around register tiles; in a tile.
@@ -87,16 +89,14 @@ StatusOr<ProductNest> TileProduct(Schedule& schedule, const ProductOfRows& produ
   ASSIGN_OR_RETURN(const std::vector<LoopRV> vectors,
                    SplitInner(schedule, loops[product.column], ExprRV(product.lanes)));
   ASSIGN_OR_RETURN(const std::vector<LoopRV> columns, SplitSampled(schedule, vectors[0], 2, kMostVectorsOfTile));
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> steps, SplitSampled(schedule, loops[product.step], 2, kMostStepsOfTile));
-  ProductNest nest{{}, rows.tiles, steps[0]};
+  ProductNest nest{{}, rows.tiles, loops[product.step]};
   for (size_t i = 0; i < loops.size(); ++i)
     if (i != product.row && i != product.column && i != product.step) nest.around.push_back(loops[i]);
   nest.around.insert(nest.around.end(), rows.blocks.begin(), rows.blocks.end());
-  std::vector<LoopRV> unrolled{steps[1]};
-  unrolled.insert(unrolled.end(), rows.tile.begin(), rows.tile.end());
+  std::vector<LoopRV> unrolled = rows.tile;
   unrolled.push_back(columns[1]);
   std::vector<LoopRV> order = nest.around;
-  order.insert(order.end(), {columns[0], nest.tile, steps[0]});
+  order.insert(order.end(), {columns[0], nest.tile, nest.steps});
   order.insert(order.end(), unrolled.begin(), unrolled.end());
   order.push_back(vectors[1]);
   RETURN_IF_ERROR(Reorder(schedule, order));

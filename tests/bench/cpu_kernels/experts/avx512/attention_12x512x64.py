@@ -2,7 +2,7 @@
 # which stay in the first cache for the four tiles of rows. A tile of 4 rows by 4 vectors, in both products: 16 sums hide 4 cycles of latency, a step
 # loads 4 vectors and 4 broadcasts for 16 multiply-adds. Rows of 512 are reduced one by one, 2 KB that are read three times; scores and shares
 # of a task are 32 KB each.
-# By hand: 1.01 x the best of 64 trials. Tiles of 8 x 2: 0.98 x; tasks of 4, 8 and 32 rows: 0.98, 0.99, 0.98 x; two or four steps written out: 0.98 x;
+# By hand: 1.01 x the best of 64 trials. Tiles of 8 x 2: 0.98 x; tasks of 4, 8 and 32 rows: 0.99, 0.99, 0.98 x; two or four steps written out: 0.98 x;
 # a row's passes written out by 64 stores: 0.97 x.
 
 
