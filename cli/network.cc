@@ -38,6 +38,7 @@ void SayWhatIsFrozen(const relax::IRModule& module) {
 relax::LayoutTarget LayoutTargetOf(const Target& target, const NetworkFlags& flags) {
   relax::LayoutTarget layouts(target.register_file().lanes(32));
   layouts.allows_winograd = flags.winograd;
+  layouts.cache_bytes = target.cache_sizes().l2_bytes;
   for (const DotIntrin& dot : DotIntrins())
     if (target.Has(dot.feature)) layouts.dots.push_back({dot.a, dot.b, dot.c, dot.lanes, dot.parts});
   return layouts;

@@ -37,7 +37,7 @@ constexpr PassRow kPasses[] = {
     {"LegalizeOps", 0, [](IRModule m, const LayoutTarget&) { return LegalizeOps(std::move(m)); }},
     {"AnnotateTIROpPattern", 2,
      [](IRModule m, const LayoutTarget&) -> StatusOr<IRModule> { return AnnotateTIROpPattern(std::move(m)); }},
-    {"FuseOps", 2, [](IRModule m, const LayoutTarget&) { return FuseOps(std::move(m)); }},
+    {"FuseOps", 2, [](IRModule m, const LayoutTarget& target) { return FuseOps(std::move(m), target); }},
     {"DeadCodeElimination", 2,
      [](IRModule m, const LayoutTarget&) -> StatusOr<IRModule> { return DeadCodeElimination(std::move(m)); }},
     {"FuseTIR", 0, [](IRModule m, const LayoutTarget&) { return FuseTIR(std::move(m)); }},

@@ -5,6 +5,7 @@
 #include "compiler/ir/visitor.h"
 #include "compiler/schedule/analysis.h"
 #include "tuner/space/dot_product.h"
+#include "tuner/space/product_chain.h"
 
 namespace lathe {
 namespace {
@@ -53,6 +54,7 @@ std::optional<int> SoleReduction(const Schedule& schedule) {
 }
 
 std::optional<int> FindAnchor(const Schedule& schedule, const Target& target) {
+  if (ProductChainOf(schedule, target)) return std::nullopt;
   std::optional<int> anchor;
   int64_t most = 0;
   for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {

@@ -18,7 +18,7 @@ bool IsAnchor(const Schedule& schedule, int row, const Target& target);
 std::optional<int> SoleReduction(const Schedule& schedule);
 
 // The root block with the most iterations among those that tiling helps: anchors, and what is one by another layout of
-// what it reads.
+// what it reads. nullopt: there is none, or the function is a ProductChain, which has tiles of its own.
 std::optional<int> FindAnchor(const Schedule& schedule, const Target& target);
 
 // What to lay out anew where the iter has lanes; nullopt: nothing.

@@ -20,22 +20,22 @@ struct Update {
   const BlockNode& block() const { return *realize->block; }
 };
 
-void FindUpdate(const Stmt& stmt, std::vector<const For*>& loops, Update& found) {
+void FindUpdates(const Stmt& stmt, std::vector<const For*>& loops, std::vector<Update>& found) {
   if (const For* loop = stmt.As<For>()) {
     loops.push_back(loop);
-    FindUpdate(loop->body, loops, found);
+    FindUpdates(loop->body, loops, found);
     loops.pop_back();
   } else if (const Seq* seq = stmt.As<Seq>()) {
-    for (const Stmt& child : seq->stmts) FindUpdate(child, loops, found);
+    for (const Stmt& child : seq->stmts) FindUpdates(child, loops, found);
   } else if (const BlockRealize* realize = stmt.As<BlockRealize>()) {
     const BlockNode& block = *realize->block;
     const bool is_update =
         block.writes.size() == 1 && block.writes[0].buffer->scope == "register" && Reads(block, block.writes[0].buffer);
     if (is_update) {
-      found = {realize, loops};
+      found.push_back({realize, loops});
     } else {
       std::vector<const For*> inner;
-      FindUpdate(block.body, block.iter_vars.empty() ? inner : loops, found);
+      FindUpdates(block.body, block.iter_vars.empty() ? inner : loops, found);
     }
   }
 }
@@ -192,10 +192,12 @@ class Pressure {
 }  // namespace
 
 int64_t RegistersNeeded(const PrimFunc& scheduled, const Target& target) {
-  Update update;
+  std::vector<Update> updates;
   std::vector<const For*> loops;
-  FindUpdate(scheduled.body, loops, update);
-  return update.realize == nullptr ? 0 : Pressure(update, target).Registers();
+  FindUpdates(scheduled.body, loops, updates);
+  int64_t most = 0;
+  for (const Update& update : updates) most = std::max(most, Pressure(update, target).Registers());
+  return most;
 }
 
 }  // namespace lathe

@@ -1,5 +1,7 @@
 #include "tuner/space/row_reduction.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -247,16 +249,11 @@ StatusOr<LoopRV> ReduceRow(Schedule& schedule, BlockRV block, const Target& targ
 
 namespace {
 
-// Of a loop of so many rows at once: 2, 4 or 8, what divides it.
+// Of a loop of so many rows at once.
 StatusOr<LoopRV> SplitRows(Schedule& schedule, LoopRV rows) {
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(rows));
   const int64_t* extent = AsIntConst(schedule.LoopOf(row).extent);
-  std::vector<int64_t> numbers;
-  for (int64_t n = 2; extent != nullptr && n <= kMostRowsAtOnce; n *= 2)
-    if (*extent % n == 0) numbers.push_back(n);
-  if (numbers.empty()) return schedule.Error("schedule rows", row, "its rows are odd");
-  const std::vector<double> evenly(numbers.size(), 1.0 / static_cast<double>(numbers.size()));
-  ASSIGN_OR_RETURN(const VarRV number, SampleCategorical(schedule, numbers, evenly));
+  ASSIGN_OR_RETURN(const VarRV number, SampleRowsAtOnce(schedule, extent == nullptr ? 1 : *extent));
   ASSIGN_OR_RETURN(const std::vector<LoopRV> parts, Split(schedule, rows, Factors{std::nullopt, ExprRV(number)}));
   return parts[0];
 }
@@ -299,7 +296,18 @@ Status MoveToRow(Schedule& schedule, BlockRV block, LoopRV at, const RowPlan& pl
   return is_one_value ? UnrollRows(schedule, block, at, plan.rows_at_once) : VectorizeRow(schedule, block, plan.target);
 }
 
-// What a short row has between two of its blocks stays in registers where both are written out.
+}  // namespace
+
+StatusOr<VarRV> SampleRowsAtOnce(Schedule& schedule, int64_t rows) {
+  std::vector<int64_t> numbers;
+  for (int64_t n = 2; n <= kMostRowsAtOnce; n *= 2)
+    if (rows % n == 0) numbers.push_back(n);
+  if (numbers.empty())
+    return FailedPrecondition(fmt::format("schedule rows: {} rows; 2 at once do not divide them", rows));
+  const std::vector<double> evenly(numbers.size(), 1.0 / static_cast<double>(numbers.size()));
+  return SampleCategorical(schedule, numbers, evenly);
+}
+
 Status SampleHowMuchIsWrittenOut(Schedule& schedule, LoopRV around) {
   static const std::vector<int64_t> kMostStores{0, 16, 64};  // Of a loop that is written out.
   const std::vector<double> evenly(kMostStores.size(), 1.0 / static_cast<double>(kMostStores.size()));
@@ -307,10 +315,15 @@ Status SampleHowMuchIsWrittenOut(Schedule& schedule, LoopRV around) {
   return Annotate(schedule, around, "pragma_auto_unroll_max_step", most);
 }
 
-}  // namespace
+Status MoveToRows(Schedule& schedule, const std::vector<BlockRV>& blocks, LoopRV at, const Target& target,
+                  Accumulators accumulators, RowsAtOnce rows_at_once) {
+  const RowPlan plan{target, accumulators, rows_at_once};
+  for (size_t i = blocks.size() - 1; i-- > 0;) RETURN_IF_ERROR(MoveToRow(schedule, blocks[i], at, plan));
+  ASSIGN_OR_RETURN(const int last, schedule.RowOf(blocks.back()));
+  return IsSpatial(schedule.BlockOf(last)) ? VectorizeRow(schedule, blocks.back(), target) : OkStatus();
+}
 
 Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators, RowsAtOnce rows_at_once) {
-  const RowPlan plan{target, accumulators, rows_at_once};
   std::vector<BlockRV> blocks;
   bool has_rows = false;
   for (int row : schedule.ChildBlocksOf(schedule.RootRow())) {
@@ -328,8 +341,7 @@ Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accum
                                                : ReduceRow(schedule, last, target, std::nullopt, accumulators));
   ASSIGN_OR_RETURN(std::vector<LoopRV> rows, GetLoops(schedule, last));
   rows.resize(rows.size() - (rows_at_once == RowsAtOnce::kSeveral ? 2 : 1));
-  for (size_t i = blocks.size() - 1; i-- > 0;) RETURN_IF_ERROR(MoveToRow(schedule, blocks[i], at, plan));
-  if (fills_rows) RETURN_IF_ERROR(VectorizeRow(schedule, last, target));
+  RETURN_IF_ERROR(MoveToRows(schedule, blocks, at, target, accumulators, rows_at_once));
   ASSIGN_OR_RETURN(const LoopRV outer, Fuse(schedule, rows));
   RETURN_IF_ERROR(Parallel(schedule, outer));
   return accumulators == Accumulators::kSampled ? SampleHowMuchIsWrittenOut(schedule, outer) : OkStatus();

@@ -26,6 +26,16 @@ enum class Accumulators : uint8_t { kFixed, kSampled };
 enum class RowsAtOnce : uint8_t { kOne, kSeveral };
 Status ScheduleRows(Schedule& schedule, const Target& target, Accumulators accumulators, RowsAtOnce rows_at_once);
 
+// The same for blocks of the root, producers first, the last of which stays where it is: moves all others to `at`, its
+// loop of rows (with several rows at once: of groups of them).
+Status MoveToRows(Schedule& schedule, const std::vector<BlockRV>& blocks, LoopRV at, const Target& target,
+                  Accumulators accumulators, RowsAtOnce rows_at_once);
+// How many of so many rows at once: 2, 4 or 8, what divides them; fails where they are odd.
+StatusOr<VarRV> SampleRowsAtOnce(Schedule& schedule, int64_t rows);
+// Lets a search say how much of what is in `around` is written out: what a short row has between two of its blocks
+// stays in registers where both are.
+Status SampleHowMuchIsWrittenOut(Schedule& schedule, LoopRV around);
+
 // A copy with ScheduleRows, where no block is better tiled; nullopt: the function is none of rows.
 std::optional<Schedule> TryRows(const Schedule& schedule, const Target& target, Accumulators accumulators,
                                 RowsAtOnce rows_at_once);

@@ -1,6 +1,7 @@
 #include "tuner/space/space_rule.h"
 
 #include "tuner/space/amx_tiles.h"
+#include "tuner/space/chain_tiles.h"
 #include "tuner/space/dot_tiles.h"
 #include "tuner/space/packed_tiles.h"
 #include "tuner/space/reduction_tiles.h"
@@ -17,6 +18,7 @@ constexpr SpaceRule kCpuRules[] = {
     {"amx_tiles", "products of narrow types by the anchor's rows and columns in tile registers", AmxTiles},
     {"vector_tiles", "register tiles of the anchor, for each axis that can be vector lanes", VectorTiles},
     {"packed_tiles", "the same for axes that become lanes by another layout of what is read", PackedTiles},
+    {"chain_tiles", "two products and what reduces the rows between them, for some rows at once", ChainTiles},
     {"rows", "functions that reduce the axis along which their input lies in memory, row by row", RowSchedules},
     {"reduction_tiles", "reductions that use most of their input once, by vectors of results", ReductionTiles},
     {"window_tiles", "pools of padded images in blocks of channels, the border without a copy", WindowTiles},

@@ -9,6 +9,7 @@
 #include "compiler/schedule/get_block.h"
 #include "compiler/schedule/reorder.h"
 #include "compiler/schedule/sampling.h"
+#include "compiler/schedule/split.h"
 #include "compiler/transform/transpose_tiles.h"
 #include "support/status_macros.h"
 #include "tuner/space/block_pattern.h"
@@ -51,22 +52,35 @@ std::optional<Turn> TurnOf(const BlockNode& block, const Target& target) {
 }
 
 // An axis of the square: outer tiles, tiles of a task, the side.
-StatusOr<std::vector<LoopRV>> SplitSide(Schedule& schedule, LoopRV loop, int64_t side) {
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> squares, SplitInner(schedule, loop, ExprRV(side)));
-  ASSIGN_OR_RETURN(const std::vector<VarRV> sizes, SamplePerfectTile(schedule, squares[0], 2, kMostTiles));
-  ASSIGN_OR_RETURN(std::vector<LoopRV> parts, SplitBy(schedule, squares[0], sizes));
-  parts.push_back(squares[1]);
+StatusOr<std::vector<LoopRV>> SplitSide(Schedule& schedule, LoopRV loop, int64_t side, SquaresOfTask squares,
+                                        bool is_read) {
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> sides, SplitInner(schedule, loop, ExprRV(side)));
+  std::vector<std::optional<ExprRV>> sizes{std::nullopt, ExprRV(int64_t{1})};
+  if (is_read) std::swap(sizes[0], sizes[1]);
+  if (squares == SquaresOfTask::kSampled) {
+    ASSIGN_OR_RETURN(const std::vector<VarRV> sampled, SamplePerfectTile(schedule, sides[0], 2, kMostTiles));
+    sizes = {ExprRV(sampled[0]), ExprRV(sampled[1])};
+  }
+  ASSIGN_OR_RETURN(std::vector<LoopRV> parts, Split(schedule, sides[0], sizes));
+  parts.push_back(sides[1]);
   return parts;
 }
 
-Status TileSquares(Schedule& schedule, const std::string& name, const Turn& turn) {
+}  // namespace
+
+Status TileSquares(Schedule& schedule, const std::string& name, const Target& target, SquaresOfTask squares) {
   ASSIGN_OR_RETURN(const BlockRV block, BlockNamed(schedule, name));
+  ASSIGN_OR_RETURN(const int row, schedule.RowOf(block));
+  const auto turn = IsSpatial(schedule.BlockOf(row)) ? TurnOf(schedule.BlockOf(row), target) : std::nullopt;
+  if (!turn) return schedule.Error("tile squares", row, "no square of whole vectors turns what it reads");
   ASSIGN_OR_RETURN(const std::vector<LoopRV> loops, GetLoops(schedule, block));
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> read, SplitSide(schedule, loops[turn.read], turn.side));
-  ASSIGN_OR_RETURN(const std::vector<LoopRV> write, SplitSide(schedule, loops[turn.write], turn.side));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> read,
+                   SplitSide(schedule, loops[turn->read], turn->side, squares, /*is_read=*/true));
+  ASSIGN_OR_RETURN(const std::vector<LoopRV> write,
+                   SplitSide(schedule, loops[turn->write], turn->side, squares, /*is_read=*/false));
   std::vector<LoopRV> outer;
   for (size_t i = 0; i < loops.size(); ++i)
-    if (i != turn.read && i != turn.write) outer.push_back(loops[i]);
+    if (i != turn->read && i != turn->write) outer.push_back(loops[i]);
   outer.insert(outer.end(), {read[0], write[0]});
   std::vector<LoopRV> order = outer;
   order.insert(order.end(), {read[1], write[1], read[2], write[2]});
@@ -77,19 +91,12 @@ Status TileSquares(Schedule& schedule, const std::string& name, const Turn& turn
   return Parallel(schedule, task);
 }
 
-}  // namespace
-
 std::vector<Schedule> TransposedTiles(const Schedule& inlined, const Target& target) {
   const std::vector<int> blocks = inlined.ChildBlocksOf(inlined.RootRow());
   if (blocks.size() != 1 || !IsPlainStage(inlined, blocks[0])) return {};
-  const BlockNode& block = inlined.BlockOf(blocks[0]);
-  const std::optional<Turn> turn = IsSpatial(block) ? TurnOf(block, target) : std::nullopt;
-  if (!turn) return {};
   Schedule attempt = inlined;
-  if (!TileSquares(attempt, block.name, *turn).ok()) return {};
-  std::vector<Schedule> schedules;
-  schedules.push_back(std::move(attempt));
-  return schedules;
+  if (!TileSquares(attempt, inlined.BlockOf(blocks[0]).name, target, SquaresOfTask::kSampled).ok()) return {};
+  return {std::move(attempt)};
 }
 
 }  // namespace lathe

@@ -27,9 +27,10 @@ struct DotShape {
 // What a target computes with.
 struct LayoutTarget {
   LayoutTarget(int64_t lanes, std::vector<DotShape> dots = {}) : lanes(lanes), dots(std::move(dots)) {}  // NOLINT
-  int64_t lanes;                 // Of float32, in a vector.
-  std::vector<DotShape> dots;    // That it has, the widest first.
-  bool allows_winograd = false;  // Sums in another order, which are less exact (op/winograd.h).
+  int64_t lanes;                    // Of float32, in a vector.
+  std::vector<DotShape> dots;       // That it has, the widest first.
+  bool allows_winograd = false;     // Sums in another order, which are less exact (op/winograd.h).
+  int64_t cache_bytes = 512 << 10;  // Of a core's second cache.
 };
 
 StatusOr<IRModule> AlterOpLayout(IRModule module, const LayoutTarget& target);

@@ -6,7 +6,6 @@
 #include "compiler/ir/visitor.h"
 
 namespace lathe::relax {
-namespace {
 
 std::vector<const BlockNode*> LeafBlocks(const PrimFunc& func) {
   std::vector<const BlockNode*> blocks;
@@ -19,6 +18,8 @@ std::vector<const BlockNode*> LeafBlocks(const PrimFunc& func) {
   PostOrderVisit(func.body, collect);
   return blocks;
 }
+
+namespace {
 
 bool IsReduction(const BlockNode& block) {
   return std::any_of(block.iter_vars.begin(), block.iter_vars.end(),

@@ -6,6 +6,7 @@
 #include "compiler/relax/op.h"
 #include "compiler/relax/slices.h"
 #include "compiler/relax/transform/annotate_tir_op_pattern.h"
+#include "compiler/relax/transform/row_functions.h"
 #include "compiler/relax/visitor.h"
 #include "runtime/kernel_abi.h"
 #include "support/status_macros.h"
@@ -33,10 +34,24 @@ std::optional<std::vector<int64_t>> RowsReducedBy(const Call& call_tir, const St
 
 std::vector<Expr> TirArgs(const Expr& call_tir) { return call_tir.As<Call>()->args[1].As<TupleExpr>()->fields; }
 
+// Whether what the binding makes is rows of float32 by whole vectors, of which some, with as many that they are made
+// from, lie in half of the second cache, and all do not: only these would go through memory.
+bool IsWorthBlocksOfRows(const Binding& binding, const LayoutTarget& target) {
+  constexpr int64_t kRows = 16, kRowsOfTile = 4;
+  const std::optional<std::vector<int64_t>> shape = ConstantShapeOf(binding.var.struct_info());
+  const DataType type = binding.var.struct_info().As<TensorStructInfo>()->dtype;
+  if (!shape || shape->size() < 2 || type != DataType::Float(32)) return false;
+  const int64_t rows = (*shape)[shape->size() - 2], columns = shape->back();
+  const int64_t elements = std::accumulate(shape->begin(), shape->end(), int64_t{1}, std::multiplies<>());
+  const int64_t most = target.cache_bytes / 2 / (2 * type.bits / 8);
+  return rows >= kRows && rows % kRowsOfTile == 0 && columns % target.lanes == 0 && kRows * columns <= most &&
+         elements > most;
+}
+
 // Which bindings go together. Every group has one result: that of its last member.
 class Grouping {
  public:
-  Grouping(const IRModule& module, const Function& func) : uses_(CountUses(func)) {
+  Grouping(const IRModule& module, const Function& func, const LayoutTarget& target) : uses_(CountUses(func)) {
     VisitBindings(func, [&](const Binding& binding) { AddNode(module, binding); });
     parent_.resize(nodes_.size());
     std::iota(parent_.begin(), parent_.end(), 0);
@@ -48,6 +63,7 @@ class Grouping {
                           : std::nullopt);
     }
     for (size_t i = 0; i < nodes_.size(); ++i) JoinProducers(i);
+    for (size_t i = 0; i < nodes_.size(); ++i) JoinProductOfReducedRows(i, target);
   }
 
   // The members of each group of two or more, in order; keyed by the last member's variable.
@@ -185,6 +201,48 @@ class Grouping {
     }
   }
 
+  // The binding that makes an argument of `i`, if nobody else uses that.
+  std::optional<size_t> SoleProducer(size_t i, size_t arg) const {
+    const Expr value = TirArgs(nodes_[i].binding->value)[arg];
+    const auto found = position_.find(value.get());
+    if (found == position_.end() || nodes_[found->second].func == nullptr) return std::nullopt;
+    return uses_.at(value.get()) == 1 ? std::optional(found->second) : std::nullopt;
+  }
+
+  // The contraction that p's group is a chain of.
+  std::optional<size_t> ContractionOf(size_t p) {
+    if (kind_[Find(p)] != OpPatternKind::kOutEWiseFusable) return std::nullopt;
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      if (Find(i) == Find(p) && nodes_[i].pattern == OpPatternKind::kOutEWiseFusable) return i;
+    return std::nullopt;
+  }
+
+  bool IsProductOfRows(size_t i) const {
+    return nodes_[i].pattern == OpPatternKind::kOutEWiseFusable && MultipliesRows(*nodes_[i].func, 0);
+  }
+
+  // What another layout of one tensor gives, a transpose, and nothing else.
+  bool IsCopyOfOne(size_t i) {
+    if (nodes_[i].pattern != OpPatternKind::kInjective || TirArgs(nodes_[i].binding->value).size() != 1) return false;
+    for (size_t j = 0; j < nodes_.size(); ++j)
+      if (j != i && Find(j) == Find(i)) return false;
+    return true;
+  }
+
+  // Products, what reduces their rows, and products of that.
+  void JoinProductOfReducedRows(size_t last, const LayoutTarget& target) {
+    if (nodes_[last].func == nullptr || !IsProductOfRows(last)) return;
+    const std::optional<size_t> rows = SoleProducer(last, 0);
+    if (!rows || Find(*rows) != *rows || !ReducesRows(*nodes_[*rows].func)) return;
+    const std::optional<size_t> chain = SoleProducer(*rows, 0);
+    const std::optional<size_t> first = chain ? ContractionOf(*chain) : std::nullopt;
+    if (!first || !IsProductOfRows(*first) || !IsWorthBlocksOfRows(*nodes_[*rows].binding, target)) return;
+    const std::optional<size_t> factor = SoleProducer(*first, 1);
+    if (factor && IsCopyOfOne(*factor)) Join(last, *factor);
+    Join(last, *first);
+    Join(last, *rows);
+  }
+
   std::unordered_map<const ExprNode*, int> uses_;
   std::vector<Node> nodes_;
   std::unordered_map<const ExprNode*, size_t> position_;
@@ -236,13 +294,13 @@ std::string BaseName(std::string_view name) {
   return std::string(has_number ? name.substr(0, end) : name);
 }
 
-StatusOr<IRModule> FuseOps(IRModule module) {
+StatusOr<IRModule> FuseOps(IRModule module, const LayoutTarget& target) {
   std::vector<Function> groups;
   std::unordered_set<std::string> names;
   for (const PrimFunc& func : module.prim_funcs) names.insert(func.name);
   for (const Function& func : module.functions) names.insert(func.name);
   for (Function& func : module.functions) {
-    Grouping grouping(module, func);
+    Grouping grouping(module, func, target);
     const auto members = grouping.Groups();
     std::unordered_map<const ExprNode*, Expr> outputs;
     ASSIGN_OR_RETURN(

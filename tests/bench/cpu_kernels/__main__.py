@@ -95,7 +95,7 @@ class Comparison:
             each["gb_per_s"] *= len(self.cpus) if each["level"] in ("L1", "L2") else 1
         return roofs
 
-    def artifacts(self, row, model, folder, expert):
+    def artifacts(self, row, workload, model, folder, expert):
         """Of Lathe, by name; what went wrong is noted in the row."""
         found = {}
         try:
@@ -107,9 +107,19 @@ class Comparison:
                 row["trials"] = tuned["trials_measured"]
                 if self.given.winograd:
                     found["Lathe by Winograd"], _, row["winograd_tuning_s"] = self.lathe.tuned(model, folder, "winograd", ["--winograd"])
+            found |= self.unfused(workload, folder)
         except RuntimeError as error:
             row["why"] = str(error)
         return found
+
+    def unfused(self, workload, folder):
+        """The same work in kernels of its operators, tuned as the fused one is; by name, nothing where nothing fuses so."""
+        if workload.kind not in workloads.IN_KERNELS:
+            return {}
+        folder = folder / "in_kernels"
+        workloads.IN_KERNELS[workload.kind](workload).write(folder)
+        model = folder / "model.onnx"
+        return {report.UNFUSED: self.lathe.tuned(model, folder)[0] if self.given.trials else self.lathe.untuned(model, folder)}
 
     def open_sides(self, workload, folder, artifacts, row):
         common = {
@@ -169,7 +179,7 @@ class Comparison:
         if workload.kind in workloads.IN_BLOCKS:  # We get images as between the layers of a network.
             ours, our_folder = workloads.IN_BLOCKS[workload.kind](workload, roofs["lanes"]), folder / "in_blocks"
             ours.write(our_folder)
-        artifacts = self.artifacts(row, our_folder / "model.onnx", our_folder, expert_of(workload.name, roofs["lanes"]))
+        artifacts = self.artifacts(row, workload, our_folder / "model.onnx", our_folder, expert_of(workload.name, roofs["lanes"]))
         ready = self.open_sides(workload, folder, artifacts, row)
         self.check(workload, ours, ready, folder, row)
         for name, samples in measure.interleaved(ready, self.given.blocks, self.given.cold).items():
@@ -187,6 +197,8 @@ def line_of(row):
     ratio = f", {best[1] / tuned['median_ns']:.2f} x {best[0]}" if best else ""
     expert = report.speed_of(row, report.TUNED, report.EXPERT)
     ratio += f", {expert:.2f} x the expert" if expert else ""
+    unfused = report.speed_of(row, report.TUNED, report.UNFUSED)
+    ratio += f", {unfused:.2f} x unfused" if unfused else ""
     winograd = row["sides"].get("Lathe by Winograd", {}).get("median_ns")
     if winograd and best:
         ratio += f", by Winograd {report.time_text(winograd)}, {best[1] / winograd:.2f} x"

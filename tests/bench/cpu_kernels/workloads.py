@@ -4,7 +4,7 @@ Operations are those of the direct algorithm (a multiplication and an addition a
 docs/decisions and the reports call the compulsory work. Tensors are row-major, images N C H W; float32, but in the lists of narrow types.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 import math
 import shutil
 
@@ -41,6 +41,7 @@ class Workload:
     weight_elements: int = 0  # in that file
     types: dict = field(default_factory=dict)  # name -> type, of tensors that are not float32; the output is "out"
     roof: str = "float32"  # what of the machine's multiplications bounds it, by the types of the factors
+    also: dict = field(default_factory=dict, repr=False)  # name -> shape, of outputs beside "out"
 
     def type_of(self, name):
         return self.types.get(name, "float32")
@@ -72,7 +73,7 @@ class Workload:
             self.nodes,
             "workload",
             [helper.make_tensor_value_info(name, ONNX_TYPES[self.type_of(name)], shape) for name, shape in self.inputs.items()],
-            [helper.make_tensor_value_info("out", ONNX_TYPES[self.type_of("out")], self.output)],
+            [helper.make_tensor_value_info(name, ONNX_TYPES[self.type_of(name)], shape) for name, shape in {"out": self.output, **self.also}.items()],
             weights,
         )
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=8)
@@ -332,6 +333,17 @@ def attention(name, heads, length, depth):
     ]
     shape, scalars = (heads, length, depth), {"scale": numpy.float32(depth**-0.5)}
     return rows(name, "attention", shape, nodes, inputs=("q", "k", "v"), flops=4 * heads * length * length * depth, scalars=scalars)
+
+
+def attention_in_kernels(plain):
+    """The same, and one number of the scores, which somebody else wants: so its kernels are not fused."""
+    heads = plain.params["shape"][0]
+    nodes = [*plain.nodes, helper.make_node("Slice", ["scores", "from", "to", "axes"], ["first"])]
+    scalars = {**plain.scalars, "from": numpy.array([0, 0]), "to": numpy.array([1, 1]), "axes": numpy.array([1, 2])}
+    return replace(plain, nodes=nodes, scalars=scalars, also={"first": (heads, 1, 1)})
+
+
+IN_KERNELS = {"attention": attention_in_kernels}  # By kind.
 
 
 def _shape_of(value):

@@ -197,6 +197,44 @@ TEST(FuseOps, LeavesAProductWhoseRowsAreReducedAlone) {
   EXPECT_THAT(CallsOptimized(builder, centred), ElementsAre(testing::HasSubstr("matmul"), "fused_mean_subtract"));
 }
 
+// What an attention is made of, and how it differs from the usual.
+struct Attention {
+  int64_t queries = 16, keys = 32, softmax_axis = -1;
+  bool scores_are_wanted = false;
+  int64_t cache_bytes = 8 << 10;  // Twice 16 rows of 32 numbers, before and after the softmax.
+};
+std::vector<std::string> KernelsOfAttention(const Attention& given) {
+  BlockBuilder builder;
+  const Var q = builder.Param("q", F32({2, given.queries, 16})), k = builder.Param("k", F32({2, given.keys, 16}));
+  const Var v = builder.Param("v", F32({2, given.keys, 8})), mask = builder.Param("mask", F32({1, 1, given.keys}));
+  const Var turned = *builder.EmitCall("permute_dims", {k}, {{"axes", MakeIntsAttr({0, 2, 1})}});
+  const Var products = *builder.EmitCall("matmul", {q, turned});
+  const Var scaled = *builder.EmitCall("multiply", {products, MakeScalar(kF32, 0.25)});
+  const Var scores = *builder.EmitCall("add", {scaled, mask});
+  const Var shares = *builder.EmitCall("nn.softmax", {scores}, {{"axis", given.softmax_axis}});
+  const Var mixed = *builder.EmitCall("nn.relu", {*builder.EmitCall("matmul", {shares, v})});
+  const Expr result = given.scores_are_wanted ? MakeTuple({mixed, scores}) : Expr(mixed);
+  LayoutTarget target(16);
+  target.cache_bytes = given.cache_bytes;
+  const StatusOr<IRModule> module = OptimizeForTuning(ModuleOf(builder.Finish("main", result)), target);
+  EXPECT_TRUE(module.ok()) << module.status().ToString();
+  return module.ok() ? Calls(*module) : std::vector<std::string>();
+}
+
+TEST(FuseOps, MakesOneKernelOfAttention) {
+  EXPECT_THAT(KernelsOfAttention({}), ElementsAre("fused_transpose_matmul_multiply_add_softmax_matmul_relu"));
+}
+
+TEST(FuseOps, LeavesAttentionInKernelsWhereItsRowsAreWantedOrOddOrLongOrFew) {
+  const auto apart = ElementsAre("transpose", "fused_matmul_multiply_add", "softmax", "fused_matmul_relu");
+  EXPECT_THAT(KernelsOfAttention({.scores_are_wanted = true}), apart);
+  EXPECT_THAT(KernelsOfAttention({.softmax_axis = 1}), apart);
+  EXPECT_THAT(KernelsOfAttention({.queries = 18}), apart);
+  EXPECT_THAT(KernelsOfAttention({.keys = 40}), apart);
+  EXPECT_THAT(KernelsOfAttention({.cache_bytes = 8191}), apart);
+  EXPECT_THAT(KernelsOfAttention({.cache_bytes = 16 << 10}), apart);  // All of them lie there.
+}
+
 TEST(FuseOps, LeavesReductionsOfColumnsAlone) {
   BlockBuilder builder;
   const Var x = builder.Param("x", F32({6, 64}));

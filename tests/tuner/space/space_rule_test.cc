@@ -73,6 +73,7 @@ constexpr RuleCase kCases[] = {
     {"MatrixTimesVector", kMatrixTimesVector, kVnni, "rows 1"},
     {"NormalizedRows", kNormalizedRows, kVnni, "rows 2"},
     {"CentredRows", kCentredRows, kVnni, "rows 2"},
+    {"ProductsOfReducedRows", kProductsOfReducedRows, kVnni, "chain_tiles 2"},
     {"ColumnSums", kColumnSums, kVnni, "reduction_tiles 1"},
     {"VectorTimesMatrix", kVectorTimesMatrix, kVnni, "vector_tiles 1, reduction_tiles 1"},
     {"TransposedPlusBias", kTransposedPlusBias, kVnni, "transposed_tiles 1"},

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "compiler/schedule/compute_inline.h"
+#include "compiler/schedule/get_block.h"
 #include "compiler/script/parser.h"
 #include "compiler/script/printer.h"
 #include "tests/compiler/schedule/soundness.h"
@@ -10,6 +12,7 @@
 #include "tuner/search/search_strategy.h"
 #include "tuner/space/auto_inline.h"
 #include "tuner/space/block_pattern.h"
+#include "tuner/space/chain_tiles.h"
 #include "tuner/space/constraints.h"
 #include "tuner/space/default_schedule.h"
 #include "tuner/space/register_pressure.h"
@@ -102,6 +105,7 @@ INSTANTIATE_TEST_SUITE_P(
                     SpaceCase{"NormalizedRows", kNormalizedRows, true}, SpaceCase{"CentredRows", kCentredRows, true},
                     SpaceCase{"Depthwise14", kDepthwise14, true},
                     SpaceCase{"ProductWithTransposed", kProductWithTransposed, true},
+                    SpaceCase{"ProductsOfReducedRows", kProductsOfReducedRows, true},
                     SpaceCase{"TransposedPlusBias", kTransposedPlusBias, false},
                     SpaceCase{"VectorTimesMatrix", kVectorTimesMatrix, true},
                     SpaceCase{"ColumnSums", kColumnSums, false}),
@@ -124,18 +128,24 @@ struct PressureCase {
   int64_t expected;
 };
 class PressureTest : public testing::TestWithParam<PressureCase> {};
-TEST_P(PressureTest, CountsWhatIsAliveAtOnce) {
-  std::string text = R"(
+
+// Loops and what is in the block are lines with semicolons between.
+std::string NestAround(const std::string& block, const char* loops_text, const char* update_text) {
+  std::string text, indent = "    ";
+  std::stringstream loops(loops_text), update(update_text);
+  for (std::string line; std::getline(loops, line, ';'); indent += "    ") text += indent + line + ":\n";
+  text += indent + "with T.block(\"" + block + "\"):\n";
+  for (std::string line; std::getline(update, line, ';');) text += indent + "    " + line + "\n";
+  return text;
+}
+constexpr char kTileInRegisters[] = R"(
 @T.prim_func
 def main(A: T.Buffer((64, 64), "float32"), B: T.Buffer((64, 64), "float32"), Y: T.Buffer((64, 64), "float32")):
     acc = T.alloc_buffer((64, 64), scope="register")
 )";
-  std::string indent = "    ";
-  std::stringstream loops(GetParam().loops);
-  for (std::string line; std::getline(loops, line, ';'); indent += "    ") text += indent + line + ":\n";
-  std::stringstream update(GetParam().update);
-  text += indent + "with T.block(\"update\"):\n";
-  for (std::string line; std::getline(update, line, ';');) text += indent + "    " + line + "\n";
+
+TEST_P(PressureTest, CountsWhatIsAliveAtOnce) {
+  const std::string text = kTileInRegisters + NestAround("update", GetParam().loops, GetParam().update);
   EXPECT_EQ(RegistersNeeded(Parse(text.c_str()), Avx512()), GetParam().expected) << text;
 }
 constexpr char kProduct[] =
@@ -174,6 +184,15 @@ INSTANTIATE_TEST_SUITE_P(
         PressureCase{"NoTile", "for k in range(3);for m in range(4);for n in T.vectorized(16)",
                      "vm, vn, vk = T.axis.remap(\"SSR\", [m, n, k]);Y[vm, vn] = A[vm, vn]", 0}),
     [](const auto& info) { return info.param.name; });
+
+TEST(RegistersNeeded, IsOfTheTileThatNeedsMost) {
+  const std::string six =
+      NestAround("six", "for k in range(64);for m in T.unroll(6);for n in T.vectorized(16)", kProduct);
+  const std::string two =
+      NestAround("two", "for k in range(64);for m in T.unroll(2);for n in T.vectorized(16)", kProduct);
+  EXPECT_EQ(RegistersNeeded(Parse((kTileInRegisters + six + two).c_str()), Avx512()), 8);
+  EXPECT_EQ(RegistersNeeded(Parse((kTileInRegisters + two + six).c_str()), Avx512()), 8);
+}
 
 // 28 elements: whole vectors of 4, and two of 16, the last of them with 4 lanes left out.
 TEST(Tiles, MayBeAsWideAsARegisterWhereWholeVectorsAreNot) {
@@ -485,6 +504,62 @@ TEST(Rows, AreLeftAloneWhereNoVectorDividesThemAndNoneHasAMask) {
 }
 
 // Each step adds to all sums of a task before the next one, and the bits stay.
+// Rows of a block by both products and what is between them, in one task; by one row at once and by several.
+TEST(ChainTiles, KeepTheBits) {
+  const TuneTask task = TaskOf(kProductsOfReducedRows);
+  ASSERT_EQ(task.sketches.size(), 2u);
+  for (const Sketch& sketch : task.sketches) {
+    int tried = 0;
+    for (uint64_t seed = 0; seed < 40 && tried < PropertyRuns(6, 2); ++seed) {
+      const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, sketch.trace, seed);
+      if (!candidate.ok()) continue;
+      ++tried;
+      SCOPED_TRACE(seed);
+      ExpectSameBits(task.func, candidate->func);
+    }
+    EXPECT_GT(tried, 0) << sketch.trace.ToPython();
+  }
+}
+
+std::vector<Schedule> ChainsOf(const std::string& text) {
+  Schedule inlined = *Schedule::Create(Parse(text.c_str()));
+  CHECK(AutoInline(inlined).ok());
+  return ChainTiles(inlined, Avx512());
+}
+
+TEST(ChainTiles, MakePanelsAndThenEverythingElseInOneNest) {
+  const std::vector<Schedule> chains = ChainsOf(kProductsOfReducedRows);
+  ASSERT_EQ(chains.size(), 2u);
+  for (const Schedule& chain : chains) {
+    EXPECT_EQ(chain.ChildBlocksOf(chain.LoopsOf(chain.FindBlock("mixed_update")).front()).size() + 1,
+              chain.ChildBlocksOf(chain.RootRow()).size());
+    EXPECT_THAT(Print(chain.func()), HasSubstr("turned = T.alloc_buffer((2, 2, 16, 16)"));
+  }
+}
+
+// Nothing turns them, and what makes them does not.
+TEST(ChainTiles, MakePanelsOfWeightsAsTheyCome) {
+  Schedule direct = *Schedule::Create(Parse(kProductsOfReducedRows));
+  ASSERT_TRUE(ComputeInline(direct, *GetBlock(direct, "turned", "main")).ok());
+  const std::vector<Schedule> chains = ChainTiles(direct, Avx512());
+  ASSERT_EQ(chains.size(), 2u);
+  EXPECT_THAT(Print(chains[0].func()), HasSubstr("K_global = T.alloc_buffer((2, 2, 16, 16)"));
+  ExpectSameBits(Parse(kProductsOfReducedRows), chains[0].func());
+
+  std::string scaled = OfLength(kProductsOfReducedRows, "K[vb, vj, vk]", "K[vb, vk, vj] * T.float32(2)");
+  scaled = OfLength(scaled, "K: T.Buffer((2, 32, 16)", "K: T.Buffer((2, 16, 32)");
+  ASSERT_EQ(ChainsOf(scaled).size(), 2u);
+  ExpectSameBits(Parse(scaled.c_str()), ChainsOf(scaled)[1].func());
+}
+
+// Rows that no vector fills; a last product that takes rows from before the reductions; none that follows.
+TEST(ChainTiles, AreOfRowsByWholeVectorsThatTheLastProductTakes) {
+  const std::string text = kProductsOfReducedRows;
+  EXPECT_TRUE(ChainsOf(OfLength(text, ", 32", ", 39")).empty());
+  EXPECT_TRUE(ChainsOf(OfLength(text, "R[vb, vi, vk] * V", "S[vb, vi, vk] * V")).empty());
+  EXPECT_TRUE(ChainsOf(kNormalizedRows).empty());
+}
+
 TEST(ReductionTiles, WalkThroughTheInputAsItLies) {
   const TuneTask task = TaskOf(kColumnSums);
   ASSERT_EQ(task.sketches.size(), 1u);

@@ -201,6 +201,59 @@ def main(X: T.Buffer((6, 128), "float32"), Y: T.Buffer((6, 128), "float32")):
             Y[vi, vk] = (X[vi, vk] - M[vi]) * (V[vi] + T.float32(1))
 )";
 
+// As attention, in numbers that no order of the sums rounds.
+inline constexpr char kProductsOfReducedRows[] = R"(
+@T.prim_func
+def main(Q: T.Buffer((2, 12, 16), "float32"), K: T.Buffer((2, 32, 16), "float32"), V: T.Buffer((2, 32, 16), "float32"), Y: T.Buffer((2, 12, 16), "float32")):
+    turned = T.alloc_buffer((2, 16, 32))
+    P = T.alloc_buffer((2, 12, 32))
+    S = T.alloc_buffer((2, 12, 32))
+    M = T.alloc_buffer((2, 12))
+    D = T.alloc_buffer((2, 12, 32))
+    T_sum = T.alloc_buffer((2, 12))
+    R = T.alloc_buffer((2, 12, 32))
+    for b, k, j in T.grid(2, 16, 32):
+        with T.block("turned"):
+            vb, vk, vj = T.axis.remap("SSS", [b, k, j])
+            turned[vb, vk, vj] = K[vb, vj, vk]
+    for b, i, j, k in T.grid(2, 12, 32, 16):
+        with T.block("products"):
+            vb, vi, vj, vk = T.axis.remap("SSSR", [b, i, j, k])
+            with T.init():
+                P[vb, vi, vj] = T.float32(0)
+            P[vb, vi, vj] = P[vb, vi, vj] + Q[vb, vi, vk] * turned[vb, vk, vj]
+    for b, i, j in T.grid(2, 12, 32):
+        with T.block("scaled"):
+            vb, vi, vj = T.axis.remap("SSS", [b, i, j])
+            S[vb, vi, vj] = P[vb, vi, vj] * T.float32(0.5)
+    for b, i, j in T.grid(2, 12, 32):
+        with T.block("max"):
+            vb, vi, vj = T.axis.remap("SSR", [b, i, j])
+            with T.init():
+                M[vb, vi] = T.min_value("float32")
+            M[vb, vi] = T.max(M[vb, vi], S[vb, vi, vj])
+    for b, i, j in T.grid(2, 12, 32):
+        with T.block("difference"):
+            vb, vi, vj = T.axis.remap("SSS", [b, i, j])
+            D[vb, vi, vj] = S[vb, vi, vj] - M[vb, vi]
+    for b, i, j in T.grid(2, 12, 32):
+        with T.block("sum"):
+            vb, vi, vj = T.axis.remap("SSR", [b, i, j])
+            with T.init():
+                T_sum[vb, vi] = T.float32(0)
+            T_sum[vb, vi] = T_sum[vb, vi] + D[vb, vi, vj]
+    for b, i, j in T.grid(2, 12, 32):
+        with T.block("rest"):
+            vb, vi, vj = T.axis.remap("SSS", [b, i, j])
+            R[vb, vi, vj] = D[vb, vi, vj] - T_sum[vb, vi]
+    for b, i, j, k in T.grid(2, 12, 16, 32):
+        with T.block("mixed"):
+            vb, vi, vj, vk = T.axis.remap("SSSR", [b, i, j, k])
+            with T.init():
+                Y[vb, vi, vj] = T.float32(0)
+            Y[vb, vi, vj] = Y[vb, vi, vj] + R[vb, vi, vk] * V[vb, vk, vj]
+)";
+
 inline constexpr char kColumnSums[] = R"(
 @T.prim_func
 def main(A: T.Buffer((32, 96), "float32"), S: T.Buffer((96,), "float32")):

@@ -132,6 +132,26 @@ TEST(MobileNetV2Tiny, MatchesItsExpectedOutputs) {
   EXPECT_EQ(reference::CompareAll(*actual, data->outputs, {1e-3, 1.99e-4}).message(), "");
 }
 
+// Its scores, 32 KB with the softmax of them, are more than half of this cache; in a larger one they stay apart.
+TEST(BertTiny, ComputesAttentionInOneKernelWhereItsScoresAreMany) {
+  const std::string path = ModelPath("bert_tiny");
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no " << path << "; set LATHE_SHARED";
+  const auto model = reference::LoadModel(path);
+  const auto data = reference::LoadDataSet(std::filesystem::path(path).parent_path().string() + "/test_data_set_0");
+  ASSERT_TRUE(model.ok() && data.ok());
+  RunOptions options;
+  options.target.cache_bytes = 16 << 10;
+  const auto module = ImportAndOptimize(**model, options);
+  ASSERT_TRUE(module.ok()) << module.status().ToString();
+  const std::string text = relax::Print(*module->FindFunction("main"));
+  EXPECT_THAT(text, HasSubstr("cls.fused_transpose_matmul_divide_add_softmax_matmul, ("));
+  EXPECT_THAT(text, testing::Not(HasSubstr("cls.softmax")));
+  const auto actual = RunPlan(*module, data->inputs);
+  ASSERT_TRUE(actual.ok()) << actual.status().ToString();
+  EXPECT_EQ(reference::CompareAll(*actual, data->outputs, {1e-3, 1e-4}).message(), "");
+  EXPECT_THAT(relax::Print(*ImportAndOptimize(**model)->FindFunction("main")), HasSubstr("cls.softmax"));
+}
+
 // The Relax text of a network names its parts as TVM does.
 TEST(ResNet18, PrintsAsRelaxScript) {
   const auto module = ImportOnnxBytes(Serialized({.width = 0.125, .image = 32}), "resnet18");
