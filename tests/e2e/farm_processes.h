@@ -73,7 +73,7 @@ class FarmTest : public E2eTest {
         "lathe", "up", "--json", "--db", database, "--listen", address.ToString(), "--device-listen", device_address};
     arguments.insert(arguments.end(), more.begin(), more.end());
     server = std::make_unique<ChildProcess>(arguments, folder / "server.log");
-    ASSERT_NE(server->ReadLine(), "") << "the server did not start";
+    ASSERT_NE(server->ReadLine(), "") << "the server did not start: " << TextOf(folder / "server.log");
   }
   std::unique_ptr<ChildProcess> StartWorker(int number) {
     return std::make_unique<ChildProcess>(

@@ -39,28 +39,55 @@ TEST(FarmSimulation, ARunIsTheSameEachTime) {
   EXPECT_EQ(first.history, second.history);
 }
 
-class PlantTest : public testing::TestWithParam<int> {};
-
-TEST_P(PlantTest, IsFound) {
-  if (!AllRuns(static_cast<int>(kSeedsPerPlant))) GTEST_SKIP() << "few seeds prove nothing";
-  Plan plan;
-  for (uint64_t seed = 0; seed < kSeedsPerPlant; ++seed) {
-    plan = DrawPlan(seed);
-    plan.plant = static_cast<Plant>(GetParam());
-    const Outcome outcome = Simulate(plan);
-    if (!outcome.broken) continue;
-    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), outcome.broken->c_str());
-    return;
-  }
-  FAIL() << "a farm in which \"" << PlantName(*plan.plant) << "\" kept every promise under " << kSeedsPerPlant
-         << " seeds";
+// What was broken, if anything was.
+std::string Try(Plant plant, uint64_t seed) {
+  Plan plan = DrawPlan(seed);
+  plan.plant = plant;
+  return Simulate(plan).broken.value_or("");
 }
 
-INSTANTIATE_TEST_SUITE_P(Plants, PlantTest, testing::Range(0, kNumPlants), [](const auto& info) {
-  std::string name(PlantName(static_cast<Plant>(info.param)));
-  std::erase(name, '-');
-  return name;
-});
+struct PlantCase {
+  Plant plant;
+  uint64_t found_at;  // The first seed, when it was last looked for: tried first, then all.
+};
+class PlantTest : public testing::TestWithParam<PlantCase> {};
+
+TEST_P(PlantTest, IsFound) {
+  const auto [plant, found_at] = GetParam();
+  if (const std::string broken = Try(plant, found_at); !broken.empty()) {
+    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(found_at), broken.c_str());
+    return;
+  }
+  if (!AllRuns(static_cast<int>(kSeedsPerPlant))) GTEST_SKIP() << "few seeds prove nothing";
+  for (uint64_t seed = 0; seed < kSeedsPerPlant; ++seed) {
+    const std::string broken = Try(plant, seed);
+    if (broken.empty()) continue;
+    std::printf("seed %llu, no longer %llu: %s\n", static_cast<unsigned long long>(seed),
+                static_cast<unsigned long long>(found_at), broken.c_str());
+    return;
+  }
+  FAIL() << "a farm with \"" << PlantName(plant) << "\" kept every promise under " << kSeedsPerPlant << " seeds";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Plants, PlantTest,
+    testing::Values(PlantCase{Plant::kAcknowledgesBeforeCommit, 50}, PlantCase{Plant::kForgetsPowerLoss, 44},
+                    PlantCase{Plant::kCommitWithoutFence, 52}, PlantCase{Plant::kFailWithoutFence, 109},
+                    PlantCase{Plant::kLeasesByWallClock, 13}, PlantCase{Plant::kWaitsByWallClock, 297},
+                    PlantCase{Plant::kEffectsTriedOnce, 961}, PlantCase{Plant::kCommitsTriedOnce, 13},
+                    PlantCase{Plant::kPauseIsSilence, 65}, PlantCase{Plant::kClosesTasksInMemory, 8},
+                    PlantCase{Plant::kTrustsProgress, 5}, PlantCase{Plant::kTrustsBuilds, 75},
+                    PlantCase{Plant::kTwinsTakeTurns, 1059}, PlantCase{Plant::kAdoptsNoBuilds, 0},
+                    PlantCase{Plant::kAdoptsNoTrials, 93}, PlantCase{Plant::kLosesBoardsInMemory, 3},
+                    PlantCase{Plant::kEndsLeasesInMemory, 0}, PlantCase{Plant::kBlamesNobody, 3},
+                    PlantCase{Plant::kRunnerLeftBehind, 0}, PlantCase{Plant::kBoardForgetsEpochs, 24},
+                    PlantCase{Plant::kForgetsBeforeAck, 11}, PlantCase{Plant::kSpoolInMemory, 11},
+                    PlantCase{Plant::kExpiresAtStart, 125}),
+    [](const auto& info) {
+      std::string name(PlantName(info.param.plant));
+      std::erase(name, '-');
+      return name;
+    });
 
 }  // namespace
 }  // namespace lathe::sim

@@ -25,10 +25,10 @@ enum class Durability;
 
 class SqliteStore : public Store {
  public:
-  // `clock` must outlive the store. Owns the file until destroyed; creates it (not its folder) when missing. What a kill
-  // or a power cut left is taken up from the WAL, whatever the size of the file; damage shows when it is read, or by
-  // VerifyDatabase. kUnavailable while another process owns it, kFailedPrecondition for a newer schema or a file that is
-  // not ours, kDataLoss.
+  // `clock` must outlive the store. Owns the file until destroyed; creates it (not its folder) when missing. What a
+  // kill or a power cut left is taken up from the WAL, whatever the size of the file; damage shows when it is read, or
+  // by VerifyDatabase. kUnavailable while another process owns it, kFailedPrecondition for a newer schema or a file
+  // that is not ours, kDataLoss.
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, Clock& clock = SystemClock());
   // Beside the owner or without one. Verbs that write answer kFailedPrecondition.
   static StatusOr<std::unique_ptr<SqliteStore>> OpenReadOnly(const std::string& path);
