@@ -239,8 +239,8 @@ void Board::Measure(RunnerId id) {
     case Fate::kKillsBoard: {
       const auto row = server_.rows().GetTrial(spec.trial_id());
       if (row.ok() && row->state == TrialState::kRunning && row->attempt == spec.attempt()) killed_by.insert(row->id);
-      world_.Say("trial {} takes {} down; the store says {} attempt {}", spec.trial_id(), name_,
-                 TrialStateName(row->state), row->attempt);
+      ++kills[spec.trial_id()];
+      world_.Say("trial {} attempt {} takes {} down", spec.trial_id(), spec.attempt(), name_);
       return Crash(world_.Within(100, 60'000));
     }
     case Fate::kFailsOnce:

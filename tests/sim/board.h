@@ -32,6 +32,7 @@ class Board {
   std::set<Digest> deleted;                     // Of these, those that it forgot.
   int crashes = 0;
   std::map<int64_t, int> failures;  // Results that said it was the board's fault, by trial.
+  std::map<int64_t, int> kills;     // By trial.
   std::set<int64_t> killed_by;      // Trials that took it down while the server knew that they ran.
 
  private:

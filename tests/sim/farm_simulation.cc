@@ -267,7 +267,14 @@ class Farm {
       world_.Broken("trial {} is {} in a job that has ended", trial.id, TrialStateName(trial.state));
     const Fate fate = FateOf(trial.trace_json);
     int killed = 0;
-    for (const auto& board : boards_) killed += board->killed_by.contains(trial.id) ? 1 : 0;
+    size_t kills = 0;
+    for (const auto& board : boards_) {
+      killed += board->killed_by.contains(trial.id) ? 1 : 0;
+      const auto by = board->kills.find(trial.id);
+      kills += by == board->kills.end() ? 0 : static_cast<size_t>(by->second);
+    }
+    // Four attempts, and one for each time that somebody may have forgotten the last one.
+    if (kills > 4 + plan_.faults.size()) world_.Broken("trial {} took boards down {} times", trial.id, kills);
     if (killed >= 2 && trial.state != TrialState::kPoison && trial.state != TrialState::kCancelled)
       world_.Broken("trial {} took two boards down and is {}", trial.id, TrialStateName(trial.state));
     if (trial.state == TrialState::kCancelled || fate == Fate::kKillsBoard) return;

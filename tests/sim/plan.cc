@@ -56,7 +56,8 @@ Plan DrawPlan(uint64_t seed) {
   plan.boards = 1 + static_cast<int>(random.Below(3));
   plan.workers = 1 + static_cast<int>(random.Below(2));
   const Range range = kProfiles[random.Below(std::size(kProfiles))];
-  const uint64_t count = random.Below(10);
+  // One twin at a time, so that what it may cost is known.
+  const uint64_t count = range.first == FaultKind::kTwinWorker ? 1 : random.Below(10);
   for (uint64_t i = 0; i < count; ++i) {
     Fault fault;
     const auto kinds = static_cast<uint64_t>(range.last) - static_cast<uint64_t>(range.first) + 1;

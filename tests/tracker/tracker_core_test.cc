@@ -143,6 +143,30 @@ TEST_F(TrackerTest, GivesNoLeaseOfASuspectOrDisconnectedDevice) {
   EXPECT_EQ(Only<PersistGrant>(Step(DeviceReported{{"a", "local", "{}", 0}})).size(), 1u);
 }
 
+TEST_F(TrackerTest, GivesNoLeaseOfAStalledDeviceForFiveMinutes) {
+  Connect("a");
+  const LeaseRecord lease = Grant("r1");
+  const auto actions = Step(DeviceStalled{"a", "trial 7: nothing came of it for 60 s"});
+  ASSERT_EQ(Only<AnswerEnded>(actions).size(), 1u);
+  EXPECT_EQ(Only<AnswerEnded>(actions)[0].reason, "device stalled: trial 7: nothing came of it for 60 s");
+  EXPECT_EQ(Only<PersistEnd>(actions)[0].why, LeaseEnd::kRevoked);
+  Step(LeaseRequested{"r2", "local"});
+  EXPECT_THAT(tracker_.WhyWaiting("r2"), HasSubstr("\"local\" (1, 1 stalled)"));
+  Live(seconds(295), {"a"});
+  EXPECT_THAT(tracker_.WhyWaiting("r2"), HasSubstr("1 stalled")) << "it is heard, which is not enough";
+  now_ += seconds(5);
+  EXPECT_EQ(Only<PersistGrant>(Step(DeviceHeard{"a"})).size(), 1u);
+}
+
+TEST_F(TrackerTest, TriesAStalledDeviceAgainWhenItConnectsAnew) {
+  Connect("a");
+  Grant("r1");
+  Step(DeviceStalled{"a", "trial 7: nothing came of it for 60 s"});
+  Step(DeviceLeft{"a"});
+  Step(LeaseRequested{"r2", "local"});
+  EXPECT_EQ(Only<PersistGrant>(Step(DeviceReported{{"a", "local", "{}", 1}})).size(), 1u);
+}
+
 TEST_F(TrackerTest, SaysWhyARequestWaits) {
   Step(LeaseRequested{"r0", "pi4"});
   EXPECT_EQ(tracker_.WhyWaiting("r0"), "needs device key \"pi4\"; known keys: none; connect a device");

@@ -68,7 +68,10 @@ bool FarmCore::Check(const Status& status, std::string_view what) {
 
 // Whatever has come due, and whatever follows from what has just happened; then when to look again.
 std::optional<TimePoint> FarmCore::Step() {
-  if (is_draining_) return std::nullopt;
+  if (is_draining_) {
+    SendAcknowledgements();
+    return std::nullopt;
+  }
   looks_again_ = false;
   const TimePoint now = Now();
   if (const Duration pause = watch_.TakePause(); pause > Duration(0)) RenewAfterPause(pause);
@@ -94,8 +97,7 @@ std::optional<TimePoint> FarmCore::Step() {
   }
   AssignBuilds();
   PlanDevices();
-  for (const auto& [device, key, verdict] : std::exchange(acknowledgements_, {}))
-    ports_.Acknowledge(device, key, verdict);
+  SendAcknowledgements();
   AnswerPolls();
 
   std::optional<TimePoint> next = NextDeadline();

@@ -244,6 +244,7 @@ class FarmCore {
   int64_t CountOpen(const Job& job, std::initializer_list<TrialState> states) const;
   void NoteWaiting(Job& job);
   Job* JobOfTrial(int64_t trial_id);
+  const OpenTrial* FindOpen(int64_t trial_id) const;
   void UpdateDemand(Job& job);
 
   // farm_core_workers.cc
@@ -281,6 +282,7 @@ class FarmCore {
   void TellToRest(const std::string& device, int64_t epoch);
   void TakeProgress(const std::string& device, const v1::Current& current);
   void RetryCommits();
+  void SendAcknowledgements();
   void NoteHealth(const v1::MeasureResult& result);
   std::optional<TimePoint> DueOf(const std::string& device, const DeviceView& view) const;
   void GiveUpTheStalled();

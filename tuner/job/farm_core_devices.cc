@@ -303,9 +303,8 @@ std::optional<TimePoint> FarmCore::DueOf(const std::string& device, const Device
   int64_t bytes = 0;
   for (const int64_t id : held->trials) {
     const v1::MeasureSpec& spec = view.specs.at(id);
-    const auto job = job_of_trial_.find(id);
-    if (job != job_of_trial_.end() && jobs_.at(job->second).open.at(id).state == TrialState::kRunning)
-      return jobs_.at(job->second).open.at(id).since + Duration(spec.wall_limit_ns()) + kRunGrace;
+    if (const OpenTrial* open = FindOpen(id); open != nullptr && open->state == TrialState::kRunning)
+      return open->since + Duration(spec.wall_limit_ns()) + kRunGrace;
     bytes += spec.module().size() + spec.reference().size();
   }
   return view.progressed + kFetchAndStart + std::chrono::seconds(bytes / kSlowestBytesPerSecond);
@@ -325,8 +324,8 @@ void FarmCore::GiveUpStalled(const std::string& name) {
   DeviceView& view = devices_[name];
   const DeviceDesk::Held held = *desk_.HeldBy(name);
   const auto runs = std::ranges::find_if(held.trials, [&](int64_t id) {
-    const Job* job = JobOfTrial(id);
-    return job != nullptr && job->open.at(id).state == TrialState::kRunning;
+    const OpenTrial* open = FindOpen(id);
+    return open != nullptr && open->state == TrialState::kRunning;
   });
   const bool is_running = runs != held.trials.end();
   const v1::MeasureSpec& spec = view.specs.at(is_running ? *runs : held.trials.front());
@@ -421,6 +420,11 @@ void FarmCore::OnResult(v1::MeasureResult result) {
   }
   const StatusOr<int64_t> id = leases_.IdOf(result.device());
   if (id.ok()) ports_.Commit({std::move(result), *id});
+}
+
+void FarmCore::SendAcknowledgements() {
+  for (const auto& [device, key, verdict] : std::exchange(acknowledgements_, {}))
+    ports_.Acknowledge(device, key, verdict);
 }
 
 void FarmCore::RetryCommits() {

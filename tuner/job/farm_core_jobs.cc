@@ -299,6 +299,15 @@ FarmCore::Job* FarmCore::JobOfTrial(int64_t trial_id) {
   return it == jobs_.end() || !it->second.open.contains(trial_id) ? nullptr : &it->second;
 }
 
+const FarmCore::OpenTrial* FarmCore::FindOpen(int64_t trial_id) const {
+  const auto job_id = job_of_trial_.find(trial_id);
+  if (job_id == job_of_trial_.end()) return nullptr;
+  const auto job = jobs_.find(job_id->second);
+  if (job == jobs_.end()) return nullptr;
+  const auto open = job->second.open.find(trial_id);
+  return open == job->second.open.end() ? nullptr : &open->second;
+}
+
 void FarmCore::SetTrialState(Job& job, int64_t trial_id, TrialState state) {
   if (IsTerminal(state)) return EndTrial(job, trial_id, state, std::nullopt);
   OpenTrial& open = job.open.at(trial_id);

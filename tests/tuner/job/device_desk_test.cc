@@ -155,6 +155,21 @@ TEST(DeviceDesk, TakesOneDeviceForEachTwoTrials) {
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0 local", "ask job-1/1 local", "ask job-1/2 local"));
 }
 
+// Two jobs, each with trials at a device that fell silent, handed a third one to and fro: neither had anything for it.
+TEST(DeviceDesk, AsksForNoFurtherDeviceForWhatADeviceHasAtHand) {
+  DeviceDesk desk;
+  desk.SetDemand(1, {.key = "local", .claimable = 3});
+  desk.SetDeviceCount("local", 1);
+  (void)desk.Plan(kStart);
+  desk.Granted(Lease("d", 1, "job-1/0"), kStart);
+  for (const int64_t trial : {71, 72, 73}) desk.Claimed("d", 1, trial);
+  desk.SetDeviceCount("local", 2);
+  desk.SetDemand(1, {.key = "local", .claimable = 0, .coming = 5});
+  EXPECT_THAT(Plan(desk, kStart), IsEmpty());
+  desk.SetDemand(1, {.key = "local", .claimable = 1, .coming = 4});
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/1 local"));
+}
+
 TEST(DeviceDesk, LeavesADeviceToWhoHasSomethingForIt) {
   DeviceDesk desk;
   desk.SetDemand(1, {.key = "local", .claimable = 1});
