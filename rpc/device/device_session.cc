@@ -252,15 +252,27 @@ void DeviceSession::Remove(const Digest& key, Actions& actions) {
   slots_.erase(it);
 }
 
+void DeviceSession::NoLongerDesired(const Digest& key) {
+  v1::Desired rest = desired_;
+  rest.clear_specs();
+  for (const v1::MeasureSpec& spec : desired_.specs())
+    if (ResultKey(spec, options_.facts.name()) != key) *rest.add_specs() = spec;
+  desired_ = std::move(rest);
+}
+
 void DeviceSession::Accept(const v1::ResultAck& message, TimePoint, Actions&) {
   const std::optional<Digest> key = AsDigest(message.key());
   if (!key) return;
   const auto it = spool_.find(*key);
   if (it == spool_.end()) return;
   spool_bytes_ -= static_cast<int64_t>(it->second.ByteSizeLong());
-  // A server whose power was cut may not know that it gave this out, and gives it out once more under the same name.
+  // A server whose power was cut may not know that it gave this out, and gives it out once more under the same name:
+  // then it is run again, but not because it was desired before.
   const bool may_come_again = message.verdict() == v1::ACK_VERDICT_STALE;
-  if (it->second.epoch() == epoch_seen_ && !may_come_again) acknowledged_.push_back(*key);
+  if (may_come_again)
+    NoLongerDesired(*key);
+  else if (it->second.epoch() == epoch_seen_)
+    acknowledged_.push_back(*key);
   if (acknowledged_.size() > kMaxAcknowledged) acknowledged_.pop_front();
   spool_.erase(it);
   disk_writes_.push_back(DeleteSpooled{*key});

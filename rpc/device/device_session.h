@@ -183,6 +183,7 @@ class DeviceSession {
   void WaitAndRedial(Actions& actions);
   // Makes the slots what desired_ says.
   void Reconcile(TimePoint now, Actions& actions);
+  void NoLongerDesired(const Digest& key);
   void AddSlot(const v1::MeasureSpec& spec, const Digest& key, Actions& actions);
   // Ends the slot's runner if it has one; then reports `last_words`, if any, and removes the slot.
   void End(Slot& slot, std::optional<v1::MeasureResult> last_words, TimePoint now, Actions& actions);

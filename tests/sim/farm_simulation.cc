@@ -273,9 +273,10 @@ class Farm {
       const auto by = board->kills.find(trial.id);
       kills += by == board->kills.end() ? 0 : static_cast<size_t>(by->second);
     }
-    // Four attempts, and one for each time that somebody may have forgotten the last one.
-    if (kills > 4 + plan_.faults.size()) world_.Broken("trial {} took boards down {} times", trial.id, kills);
-    if (killed >= 2 && trial.state != TrialState::kPoison && trial.state != TrialState::kCancelled)
+    // Four attempts, and some for each time that somebody may have forgotten the last one, or never heard of it.
+    if (kills > 4 + 6 * plan_.faults.size()) world_.Broken("trial {} took boards down {} times", trial.id, kills);
+    // With the power goes what was known of what ran.
+    if (killed >= 2 && !LosesPower() && trial.state != TrialState::kPoison && trial.state != TrialState::kCancelled)
       world_.Broken("trial {} took two boards down and is {}", trial.id, TrialStateName(trial.state));
     if (trial.state == TrialState::kCancelled || fate == Fate::kKillsBoard) return;
     const int64_t excuses = ExcusesFor(trial);

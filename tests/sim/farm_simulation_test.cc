@@ -77,12 +77,12 @@ INSTANTIATE_TEST_SUITE_P(
                     PlantCase{Plant::kEffectsTriedOnce, 961}, PlantCase{Plant::kCommitsTriedOnce, 13},
                     PlantCase{Plant::kPauseIsSilence, 65}, PlantCase{Plant::kClosesTasksInMemory, 8},
                     PlantCase{Plant::kTrustsProgress, 5}, PlantCase{Plant::kTrustsBuilds, 75},
-                    PlantCase{Plant::kTwinsTakeTurns, 1059}, PlantCase{Plant::kAdoptsNoBuilds, 0},
+                    PlantCase{Plant::kTwinsTakeTurns, 1040}, PlantCase{Plant::kAdoptsNoBuilds, 0},
                     PlantCase{Plant::kAdoptsNoTrials, 93}, PlantCase{Plant::kLosesBoardsInMemory, 3},
                     PlantCase{Plant::kEndsLeasesInMemory, 0}, PlantCase{Plant::kBlamesNobody, 3},
                     PlantCase{Plant::kRunnerLeftBehind, 0}, PlantCase{Plant::kBoardForgetsEpochs, 24},
                     PlantCase{Plant::kForgetsBeforeAck, 11}, PlantCase{Plant::kSpoolInMemory, 11},
-                    PlantCase{Plant::kExpiresAtStart, 125}),
+                    PlantCase{Plant::kExpiresAtStart, 199}),
     [](const auto& info) {
       std::string name(PlantName(info.param.plant));
       std::erase(name, '-');

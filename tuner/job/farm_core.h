@@ -198,12 +198,15 @@ class FarmCore {
     uint32_t kernel_abi = LATHE_KERNEL_ABI_VERSION;  // As it said; 0: from before devices said so.
     std::set<int64_t> measuring;                     // As the device said last.
     TimePoint heartbeat_stored{};
-    std::map<int64_t, v1::MeasureSpec> specs;  // Of the trials it should have, by trial.
-    std::vector<TrialAttempt> told;            // What it was told last,
-    int64_t told_epoch = -1;                   // under which epoch.
-    std::set<int64_t> failed;                  // Trials that it gave up for reasons of its own, since one went well.
-    std::string declared;                      // Its trials, their phases and its progress, as it said last.
-    TimePoint progressed{};                    // That changed, or it was given something while it had nothing.
+    std::map<int64_t, v1::MeasureSpec> specs;   // Of the trials it should have, by trial.
+    std::vector<TrialAttempt> told;             // What it was told last,
+    int64_t told_epoch = -1;                    // under which epoch.
+    std::set<int64_t> failed;                   // Trials that it gave up for reasons of its own, since one went well.
+    bool has_greeted = false;                   // Since this process began:
+    std::set<TrialAttempt> trials_at_greeting;  // what it had runners for,
+    std::set<std::string> spooled_at_greeting;  // and the keys of results that it had.
+    std::string declared;                       // Its trials, their phases and its progress, as it said last.
+    TimePoint progressed{};                     // That changed, or it was given something while it had nothing.
   };
   Status Resume(int64_t job_id);
   void RenewAfterPause(Duration pause);
@@ -261,7 +264,7 @@ class FarmCore {
   void GiveUpStalledBuilds();
 
   // farm_core_devices.cc
-  void GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current, const std::set<std::string>& spooled);
+  void GiveUpWhatItDiedOf(const std::string& device);
   void StepTracker(const TrackerEvent& event);
   void Do(const PersistDevice& action);
   void Do(const DeviceChange& action);

@@ -69,35 +69,40 @@ void FarmCore::OnDeviceUp(const v1::Hello& hello) {
   view.peak_gflops = facts.peak_gflops();
   view.peak_gops = facts.peak_gops();
   view.told_epoch = -1;
+  view.has_greeted = true;
+  view.trials_at_greeting.clear();
+  for (const v1::Current::Trial& trial : hello.current().trials())
+    view.trials_at_greeting.insert({trial.trial_id(), trial.attempt()});
+  view.spooled_at_greeting = {hello.spooled_keys().begin(), hello.spooled_keys().end()};
   StepTracker(DeviceReported{{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()}});
   CountDevices();
-  GiveUpWhatItDiedOf(facts.name(), hello.current(), {hello.spooled_keys().begin(), hello.spooled_keys().end()});
+  GiveUpWhatItDiedOf(facts.name());
   OnDeviceHeard(facts.name(), hello.current());
 }
 
 // Trials that ran and of which the device has neither a runner nor a result: its process ended meanwhile, maybe because
 // of them. Without this a module that restarts its board would be given to it for ever.
-void FarmCore::GiveUpWhatItDiedOf(const std::string& device, const v1::Current& current,
-                                  const std::set<std::string>& spooled) {
+void FarmCore::GiveUpWhatItDiedOf(const std::string& device) {
   const auto held = desk_.HeldBy(device);
+  const DeviceView& view = devices_[device];
   const StatusOr<int64_t> device_id = leases_.IdOf(device);
-  if (!held || !device_id.ok()) return;
+  if (!held || !device_id.ok() || !view.has_greeted) return;
   for (const int64_t id : held->trials) {
-    const Job* job = JobOfTrial(id);
-    const auto spec = devices_[device].specs.find(id);
-    if (job == nullptr || spec == devices_[device].specs.end() || job->open.at(id).state != TrialState::kRunning)
-      continue;
+    const OpenTrial* open = FindOpen(id);
+    const auto spec = view.specs.find(id);
+    if (open == nullptr || spec == view.specs.end() || open->state != TrialState::kRunning) continue;
     const int32_t attempt = spec->second.attempt();
-    const bool is_there = std::any_of(
-        current.trials().begin(), current.trials().end(),
-        [&](const v1::Current::Trial& trial) { return trial.trial_id() == id && trial.attempt() == attempt; });
-    if (is_there || spooled.contains(std::string(ResultKey(spec->second, device).raw()))) continue;
-    const auto failed = store_.FailAttempt({id, attempt, *device_id, held->epoch}, InfraFailure::kDeviceLost,
-                                           fmt::format("device {} ended while it ran", device));
-    if (!Check(failed.status(), "give up a trial")) continue;
+    const bool was_there = view.trials_at_greeting.contains({id, attempt}) ||
+                           view.spooled_at_greeting.contains(std::string(ResultKey(spec->second, device).raw()));
+    if (was_there) continue;
     desk_.Finished(device, id);
     desk_.Settled(device, id);
-    RefreshTrial(id);
+    Perform("give up a trial", [this, device, fence = AttemptFence{id, attempt, *device_id, held->epoch}] {
+      const auto failed =
+          store_.FailAttempt(fence, InfraFailure::kDeviceLost, fmt::format("device {} ended while it ran", device));
+      if (failed.ok()) RefreshTrial(fence.trial_id);
+      return failed.status();
+    });
   }
 }
 
@@ -168,6 +173,7 @@ void FarmCore::Do(const AnswerGranted& action) {
   if (!Check(listed, "look up assigned trials")) return;
   for (const TrialRow& trial : given)
     if (trial.epoch == action.lease.epoch) GiveTrial(action.lease.device, trial);
+  GiveUpWhatItDiedOf(action.lease.device);
 }
 
 void FarmCore::Do(const AnswerEnded& action) {

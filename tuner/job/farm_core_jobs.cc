@@ -217,6 +217,10 @@ void FarmCore::Release(Job& job) {
       return;
     }
     job.proposed.pop_front();
+    if (!*released) {  // Its time was up between the search's finding it and our hearing of it: it is cancelled.
+      RefreshTrial(trial);
+      continue;
+    }
     const auto open = job.open.find(trial);
     if (open == job.open.end()) continue;
     open->second.times.build_queued = Now();
