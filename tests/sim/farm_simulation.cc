@@ -129,9 +129,16 @@ class Farm {
       case FaultKind::kStuckWorker:
         return worker.LoseBuilds();
       case FaultKind::kTwinWorker:
-        twin_->Crash(seconds(0));
+        twin_->End();
         twin_->Start();
-        return world_.At(fault.lasts, [this] { twin_->End(); });
+        twin_->on_answer = [this] {
+          if (!std::exchange(is_twin_served_, true)) workers_[0]->Superseded();
+        };
+        is_twin_served_ = false;
+        return world_.At(fault.lasts, [this] {
+          twin_->End();
+          workers_[0]->NoLongerSuperseded();
+        });
       case FaultKind::kLoseArtifact:
         return server_.LoseArtifact(static_cast<size_t>(fault.detail));
       case FaultKind::kCancelJob:
@@ -293,8 +300,10 @@ class Farm {
   int64_t ExcusesFor(const TrialRow& trial) const {
     int64_t excuses = 0;
     for (const Fault& fault : plan_.faults) {
-      const bool is_long = fault.kind == FaultKind::kDeafBoard || fault.kind == FaultKind::kStuckBoard ||
-                           fault.kind == FaultKind::kMuteWorker || fault.kind == FaultKind::kBadWire;
+      // A lost artifact is missed by the board that fetches it, and once more when the trial is given out again.
+      const bool is_long = fault.kind == FaultKind::kLoseArtifact || fault.kind == FaultKind::kDeafBoard ||
+                           fault.kind == FaultKind::kStuckBoard || fault.kind == FaultKind::kMuteWorker ||
+                           fault.kind == FaultKind::kBadWire;
       if (fault.kind > FaultKind::kWallClock && fault.kind != FaultKind::kCancelJob) excuses += is_long ? 2 : 1;
     }
     for (const auto& board : boards_) {
@@ -311,6 +320,7 @@ class Farm {
   std::vector<std::unique_ptr<Board>> boards_;
   std::vector<std::unique_ptr<SimWorker>> workers_;
   std::unique_ptr<SimWorker> twin_;
+  bool is_twin_served_ = false;
   std::map<int, Job> jobs_;
   TimePoint second_began_{};
   int64_t woken_before_ = 0;

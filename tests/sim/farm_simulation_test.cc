@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
                     PlantCase{Plant::kEffectsTriedOnce, 961}, PlantCase{Plant::kCommitsTriedOnce, 13},
                     PlantCase{Plant::kPauseIsSilence, 65}, PlantCase{Plant::kClosesTasksInMemory, 8},
                     PlantCase{Plant::kTrustsProgress, 5}, PlantCase{Plant::kTrustsBuilds, 75},
-                    PlantCase{Plant::kTwinsTakeTurns, 1040}, PlantCase{Plant::kAdoptsNoBuilds, 0},
+                    PlantCase{Plant::kTwinsTakeTurns, 1}, PlantCase{Plant::kAdoptsNoBuilds, 0},
                     PlantCase{Plant::kAdoptsNoTrials, 93}, PlantCase{Plant::kLosesBoardsInMemory, 3},
                     PlantCase{Plant::kEndsLeasesInMemory, 0}, PlantCase{Plant::kBlamesNobody, 3},
                     PlantCase{Plant::kRunnerLeftBehind, 0}, PlantCase{Plant::kBoardForgetsEpochs, 24},

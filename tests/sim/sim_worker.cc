@@ -25,6 +25,8 @@ void SimWorker::Start() {
   facts.set_codegen_version(static_cast<uint32_t>(kCodegenVersion));
   core_ = std::make_unique<WorkerCore>(std::move(facts));
   open_calls_.clear();
+  superseded_at_.reset();
+  answered_in_ = 0;
   for (uint64_t& build : building_) build = 0;
   world_.Say("{} starts", name_);
   Call(kWait, true);
@@ -58,26 +60,32 @@ void SimWorker::Call(Duration wait, bool again) {
   const uint64_t call = next_call_++;
   open_calls_.insert(call);
   const v1::SynchronizeRequest request = core_->Declare(wait);
+  const TimePoint sent = world_.now;
   const int copies = world_.now < mute_until_ ? 0 : world_.Chance(3) ? 2 : 1;
   for (int copy = 0; copy < copies; ++copy) {
-    world_.At(world_.Within(0, world_.Chance(2) ? 5000 : 20), [this, request, call, again, life = life_] {
-      server_.Synchronize(request, [this, call, again, life](const StatusOr<v1::SynchronizeResponse>& response) {
-        world_.At(world_.Within(0, 20), [this, call, again, life, response] {
-          if (life == life_ && world_.now >= mute_until_) Answered(call, again, response);
+    world_.At(world_.Within(0, world_.Chance(2) ? 5000 : 20), [this, request, call, again, sent, life = life_] {
+      server_.Synchronize(request, [this, call, again, sent, life](const StatusOr<v1::SynchronizeResponse>& response) {
+        world_.At(world_.Within(0, 20), [this, call, again, sent, life, response] {
+          if (life == life_ && world_.now >= mute_until_) Answered(call, again, sent, response);
         });
       });
     });
   }
   const uint64_t server_life = server_.life();
-  Later(seconds(1), [this, call, again, server_life] {  // A connection that was reset.
-    if (server_.life() != server_life || !server_.is_up()) Answered(call, again, Status(Unavailable("reset")));
+  Later(seconds(1), [this, call, again, sent, server_life] {  // A connection that was reset.
+    if (server_.life() != server_life || !server_.is_up()) Answered(call, again, sent, Status(Unavailable("reset")));
   });
-  Later(wait + kCallPatience, [this, call, again] { Answered(call, again, Status(Unavailable("no answer"))); });
+  Later(wait + kCallPatience,
+        [this, call, again, sent] { Answered(call, again, sent, Status(Unavailable("no answer"))); });
 }
 
-void SimWorker::Answered(uint64_t call, bool again, const StatusOr<v1::SynchronizeResponse>& response) {
+void SimWorker::Answered(uint64_t call, bool again, TimePoint sent, const StatusOr<v1::SynchronizeResponse>& response) {
   if (open_calls_.erase(call) == 0) return;
   if (response.ok()) {
+    if (superseded_at_ && sent > *superseded_at_ && server_.life() == superseded_in_)
+      world_.Broken("{} is served, though another process has taken its name", name_);
+    answered_in_ = server_.life();
+    on_answer();
     for (const int slot : core_->Accept(*response, world_.now)) building_[slot] = 0;  // Given up.
     Work();
     backoff_ = milliseconds(500);
