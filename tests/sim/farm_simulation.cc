@@ -31,8 +31,8 @@ class Farm {
     world_.keeps_history = keeps_history;
     for (int i = 0; i < plan.boards; ++i) boards_.push_back(std::make_unique<Board>(world_, plan, server_, i));
     for (int i = 0; i < plan.workers; ++i)
-      workers_.push_back(std::make_unique<SimWorker>(world_, plan, server_, fmt::format("worker-{}", i)));
-    twin_ = std::make_unique<SimWorker>(world_, plan, server_, "worker-0");
+      workers_.push_back(std::make_unique<SimWorker>(world_, server_, fmt::format("worker-{}", i)));
+    twin_ = std::make_unique<SimWorker>(world_, server_, "worker-0");
   }
 
   Outcome Run() {

@@ -107,8 +107,8 @@ class Server::Search : public JobSearcher {
 Server::Server(World& world, const Plan& plan)
     : world_(world),
       plan_(plan),
-      frozen_(std::make_unique<FrozenClock>(store_clock_)),
-      disk_(plan.plant == Plant::kWaitsByWallClock ? static_cast<Clock&>(*frozen_) : store_clock_) {
+      frozen_(std::make_unique<FrozenClock>(clock_)),
+      disk_(plan.plant == Plant::kWaitsByWallClock ? static_cast<Clock&>(*frozen_) : clock_) {
   blobs_[Sha256("reference")] = "reference";
 }
 Server::~Server() = default;
@@ -120,11 +120,11 @@ void Server::Start() {
   world_.Say("the server starts, life {}", life_);
   const bool loses_power =
       std::ranges::any_of(plan_.faults, [](const Fault& fault) { return fault.kind == FaultKind::kPowerCut; });
-  store_ = std::make_unique<SimStore>(world_, store_clock_, disk_, plan_.plant, loses_power);
+  store_ = std::make_unique<SimStore>(world_, clock_, disk_, plan_.plant, loses_power);
   store_->is_full = is_full_;
   if (plan_.plant == Plant::kExpiresAtStart) {
     for (const LeaseRow& lease : *rows().ListGrantedLeases())
-      if (lease.expires_unix_ns <= store_clock_.UnixNanos())
+      if (lease.expires_unix_ns <= clock_.UnixNanos())
         (void)rows().EndLease(lease.device_id, lease.epoch, LeaseState::kExpired);
   }
   FarmCoreOptions options{.schedulers = [] { return MakeRoundRobinScheduler(); }};

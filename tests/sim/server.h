@@ -95,7 +95,7 @@ class Server : public FarmPorts {
 
   World& world_;
   const Plan& plan_;
-  WorldClock clock_{world_}, store_clock_{world_};
+  WorldClock clock_{world_};
   class FrozenClock;
   std::unique_ptr<FrozenClock> frozen_;
   Disk disk_;

@@ -14,8 +14,8 @@ constexpr Duration kWait = seconds(10), kCallPatience = seconds(20);  // Beyond 
 
 }  // namespace
 
-SimWorker::SimWorker(World& world, const Plan& plan, Server& server, std::string name)
-    : world_(world), plan_(plan), server_(server), name_(std::move(name)) {}
+SimWorker::SimWorker(World& world, Server& server, std::string name)
+    : world_(world), server_(server), name_(std::move(name)) {}
 
 void SimWorker::Start() {
   v1::WorkerFacts facts;

@@ -11,7 +11,7 @@ namespace lathe::sim {
 
 class SimWorker {
  public:
-  SimWorker(World& world, const Plan& plan, Server& server, std::string name);
+  SimWorker(World& world, Server& server, std::string name);
 
   void Start();
   void Crash(Duration down);
@@ -39,7 +39,6 @@ class SimWorker {
   void HandIn(int slot, uint64_t build, const std::string& trace);
 
   World& world_;
-  const Plan& plan_;
   Server& server_;
   const std::string name_;
   std::unique_ptr<WorkerCore> core_;

@@ -169,8 +169,7 @@ StatusOr<JobRow> FarmCore::Cancel(int64_t job_id, const std::string& reason) {
   job.row = row;
   std::vector<int64_t> trials;
   for (const auto& [trial, open] : job.open) trials.push_back(trial);
-  (void)workers_.Withdraw(trials);
-  for (const int64_t trial : trials) EndTrial(job, trial, TrialState::kCancelled, std::nullopt);
+  DropTrials(job, trials);
   Forget(job_id);
   return row;
 }

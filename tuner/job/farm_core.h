@@ -226,6 +226,8 @@ class FarmCore {
   double FloorOf(const Job& job, size_t task) const;
   void RefuseImpossible(v1::MeasureResult& result);
   void CloseTask(Job& job, size_t task, const Status& why);
+  void DropTrials(Job& job, const std::vector<int64_t>& trials);
+  void CancelInStore(const std::vector<int64_t>& trials);
   void KeepTime(Job& job);
   bool AdvanceFinals(Job& job);
   bool AskForFinalists(Job& job);
@@ -281,6 +283,7 @@ class FarmCore {
   void Do(const GiveBack& action);
   void Do(const ClaimTrial& action);
   bool GiveTrial(const std::string& device, const TrialRow& trial);
+  void GiveUp(const AttemptFence& fence, InfraFailure failure, const std::string& words);
   void TellDevices();
   void TellToRest(const std::string& device, int64_t epoch);
   void TakeProgress(const std::string& device, const v1::Current& current);
@@ -288,6 +291,7 @@ class FarmCore {
   void SendAcknowledgements();
   void NoteHealth(const v1::MeasureResult& result);
   std::optional<TimePoint> DueOf(const std::string& device, const DeviceView& view) const;
+  std::optional<int64_t> RunningOf(const DeviceDesk::Held& held) const;
   void GiveUpTheStalled();
   void GiveUpStalled(const std::string& device);
   void CountDevices();

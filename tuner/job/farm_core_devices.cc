@@ -1,4 +1,4 @@
-// The coordinator's dealings with devices: the tracker's shell, leases for jobs, specs out, results in.
+// The core's dealings with devices: the tracker's shell, leases for jobs, specs out, results in.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -264,8 +264,7 @@ bool FarmCore::GiveTrial(const std::string& device, const TrialRow& trial) {
     const InfraFailure failure = is_prepared ? InfraFailure::kArtifactLost : InfraFailure::kOther;
     const AttemptFence fence{trial.id, trial.attempt, trial.device_id.value_or(0), trial.epoch.value_or(0)};
     const char* words = is_prepared ? "its module is not in the blob store" : "its task is not prepared";
-    Check(store_.FailAttempt(fence, failure, words).status(), "give up a trial");
-    RefreshTrial(trial.id);
+    GiveUp(fence, failure, words);
     return false;
   }
   const bool is_whole = open.is_final || open.trace_digest == prepared->untuned_trace;
@@ -279,6 +278,12 @@ bool FarmCore::GiveTrial(const std::string& device, const TrialRow& trial) {
   desk_.Claimed(device, *trial.epoch, trial.id);
   SetTrialState(*job, trial.id, trial.state);
   return true;
+}
+
+// The attempt fails, for reasons that say nothing about the candidate.
+void FarmCore::GiveUp(const AttemptFence& fence, InfraFailure failure, const std::string& words) {
+  Check(store_.FailAttempt(fence, failure, words).status(), "give up a trial");
+  RefreshTrial(fence.trial_id);
 }
 
 void FarmCore::TellDevices() {
@@ -302,17 +307,22 @@ void FarmCore::TellDevices() {
 
 // ---- Clocks.
 
+// The trial of these that runs; nullopt: none does.
+std::optional<int64_t> FarmCore::RunningOf(const DeviceDesk::Held& held) const {
+  for (const int64_t id : held.trials)
+    if (const OpenTrial* open = FindOpen(id); open != nullptr && open->state == TrialState::kRunning) return id;
+  return std::nullopt;
+}
+
 // When the device is given up if it does nothing until then; nullopt: nothing is expected of it.
 std::optional<TimePoint> FarmCore::DueOf(const std::string& device, const DeviceView& view) const {
   const auto held = desk_.HeldBy(device);
   if (!held || held->trials.empty()) return std::nullopt;
   int64_t bytes = 0;
-  for (const int64_t id : held->trials) {
-    const v1::MeasureSpec& spec = view.specs.at(id);
-    if (const OpenTrial* open = FindOpen(id); open != nullptr && open->state == TrialState::kRunning)
-      return open->since + Duration(spec.wall_limit_ns()) + kRunGrace;
-    bytes += spec.module().size() + spec.reference().size();
-  }
+  if (const auto running = RunningOf(*held))
+    return FindOpen(*running)->since + Duration(view.specs.at(*running).wall_limit_ns()) + kRunGrace;
+  for (const int64_t id : held->trials)
+    bytes += view.specs.at(id).module().size() + view.specs.at(id).reference().size();
   return view.progressed + kFetchAndStart + std::chrono::seconds(bytes / kSlowestBytesPerSecond);
 }
 
@@ -329,23 +339,17 @@ void FarmCore::GiveUpTheStalled() {
 void FarmCore::GiveUpStalled(const std::string& name) {
   DeviceView& view = devices_[name];
   const DeviceDesk::Held held = *desk_.HeldBy(name);
-  const auto runs = std::ranges::find_if(held.trials, [&](int64_t id) {
-    const OpenTrial* open = FindOpen(id);
-    return open != nullptr && open->state == TrialState::kRunning;
-  });
-  const bool is_running = runs != held.trials.end();
-  const v1::MeasureSpec& spec = view.specs.at(is_running ? *runs : held.trials.front());
+  const std::optional<int64_t> running = RunningOf(held);
+  const v1::MeasureSpec& spec = view.specs.at(running.value_or(held.trials.front()));
   const std::string words =
-      is_running ? fmt::format("it ran for {} s longer than its limit of {} s", kRunGrace / std::chrono::seconds(1),
-                               spec.wall_limit_ns() / 1'000'000'000)
-                 : fmt::format("nothing came of it for {} s", (Now() - view.progressed) / std::chrono::seconds(1));
+      running ? fmt::format("it ran for {} s longer than its limit of {} s", kRunGrace / std::chrono::seconds(1),
+                            spec.wall_limit_ns() / 1'000'000'000)
+              : fmt::format("nothing came of it for {} s", (Now() - view.progressed) / std::chrono::seconds(1));
   if (const StatusOr<int64_t> id = leases_.IdOf(name); id.ok()) {
     const AttemptFence fence{spec.trial_id(), spec.attempt(), *id, held.epoch};
-    Check(store_.FailAttempt(fence, InfraFailure::kOther, fmt::format("at device {}: {}", name, words)).status(),
-          "give up a trial");
     desk_.Finished(name, fence.trial_id);
     desk_.Settled(name, fence.trial_id);
-    RefreshTrial(fence.trial_id);
+    GiveUp(fence, InfraFailure::kOther, fmt::format("at device {}: {}", name, words));
   }
   view.progressed = Now();
   StepTracker(DeviceStalled{name, fmt::format("trial {}: {}", spec.trial_id(), words)});
@@ -477,11 +481,7 @@ void FarmCore::OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnsw
   if (!answer.ok()) {
     if (answer.status().code() == StatusCode::kNotFound) return;  // A trial of another database.
     Check(answer.status(), "commit a result");
-    if (job != nullptr) {
-      Check(store_.FailAttempt(FenceOf(commit), InfraFailure::kOther, answer.status().message()).status(),
-            "give up a trial");
-      RefreshTrial(result.trial_id());
-    }
+    if (job != nullptr) GiveUp(FenceOf(commit), InfraFailure::kOther, answer.status().message());
     return;
   }
   // Once it is in the store the trial may be given out again, even before this is heard of.

@@ -1,4 +1,4 @@
-// The coordinator's care for finalists: once the searches of a job are over, the best candidates of each task are
+// The core's care for finalists: once the searches of a job are over, the best candidates of each task are
 // measured again, all tasks and candidates in turns, before one becomes the best of its key.
 #include <fmt/format.h>
 

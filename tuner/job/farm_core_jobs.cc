@@ -1,4 +1,4 @@
-// The coordinator's care for jobs: taken up, advanced after every event, finished.
+// The core's care for jobs: taken up, advanced after every event, finished.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -132,8 +132,17 @@ void FarmCore::CloseTask(Job& job, size_t index, const Status& why) {
   for (const auto& [id, open] : job.open) {
     if (open.task == index) trials.push_back(id);
   }
+  DropTrials(job, trials);
+  CancelInStore(trials);
+}
+
+// The store has cancelled them, or is about to.
+void FarmCore::DropTrials(Job& job, const std::vector<int64_t>& trials) {
   (void)workers_.Withdraw(trials);
   for (const int64_t trial : trials) EndTrial(job, trial, TrialState::kCancelled, std::nullopt);
+}
+
+void FarmCore::CancelInStore(const std::vector<int64_t>& trials) {
   Perform("cancel trials of a task", [this, trials] { return store_.CancelTrials(trials); });
 }
 
@@ -156,7 +165,7 @@ void FarmCore::OnProposed(int64_t job_id, size_t index, StatusOr<std::vector<Pro
     job.plan.RoundEnded(index, 0);
     std::vector<int64_t> trials;
     for (const ProposedTrial& trial : *proposed) trials.push_back(trial.trial_id);
-    return Perform("cancel trials of a task", [this, trials] { return store_.CancelTrials(trials); });
+    return CancelInStore(trials);
   }
   job.plan.RoundEnded(index, static_cast<int64_t>(proposed->size()));
   for (const ProposedTrial& trial : *proposed) {

@@ -1,4 +1,4 @@
-// The coordinator's dealings with workers.
+// The core's dealings with workers.
 #include <fmt/format.h>
 
 #include <algorithm>
