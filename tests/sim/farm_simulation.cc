@@ -281,7 +281,7 @@ class Farm {
       kills += by == board->kills.end() ? 0 : static_cast<size_t>(by->second);
     }
     // Four attempts, and some for each time that somebody may have forgotten the last one, or never heard of it.
-    if (kills > 4 + 6 * plan_.faults.size()) world_.Broken("trial {} took boards down {} times", trial.id, kills);
+    if (kills > 4 + 2 * plan_.faults.size()) world_.Broken("trial {} took boards down {} times", trial.id, kills);
     // With the power goes what was known of what ran.
     if (killed >= 2 && !LosesPower() && trial.state != TrialState::kPoison && trial.state != TrialState::kCancelled)
       world_.Broken("trial {} took two boards down and is {}", trial.id, TrialStateName(trial.state));

@@ -92,6 +92,8 @@ void SimWorker::Answered(uint64_t call, bool again, TimePoint sent, const Status
     if (again) Call(kWait, true);
     return;
   }
+  if (response.code() == StatusCode::kAlreadyExists)
+    for (const int slot : core_->Replaced()) building_[slot] = 0;
   if (!again) return;
   Later(backoff_, [this] { Call(kWait, true); });
   backoff_ = std::min<Duration>(backoff_ * 2, seconds(10));

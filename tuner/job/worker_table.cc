@@ -9,25 +9,23 @@ namespace lathe {
 namespace {
 
 constexpr Duration kNextSync = std::chrono::seconds(10);
-constexpr size_t kFormerKept = 16;
+constexpr size_t kFormerKept = 16;        // Of a name,
+constexpr size_t kFormerNamesKept = 256;  // of so many.
 
 }  // namespace
 
 void WorkerTable::Restore(const std::string& worker, TimePoint now) { workers_[worker].last_heard = now; }
 
 StatusOr<WorkerTable::Heard> WorkerTable::Hear(const v1::SynchronizeRequest& request, TimePoint now) {
-  Worker& worker = workers_[request.worker().name()];
   const uint64_t instance = request.worker().instance();
-  const bool is_new_instance = worker.facts.instance() != instance;
-  if (std::ranges::find(worker.former, instance) != worker.former.end())
+  if (HasBeenReplaced(request.worker().name(), instance))
     return AlreadyExists(fmt::format(
         "synchronize worker \"{}\": another process has taken this name since; give each worker a --name of "
         "its own and start this one anew",
         request.worker().name()));
-  if (is_new_instance && !worker.facts.name().empty()) {
-    worker.former.push_back(worker.facts.instance());
-    if (worker.former.size() > kFormerKept) worker.former.pop_front();
-  }
+  Worker& worker = workers_[request.worker().name()];
+  const bool is_new_instance = worker.facts.instance() != instance;
+  if (is_new_instance) NoteFormer(worker.facts);
   worker.last_heard = now;
   if (!is_new_instance && request.sequence() < worker.sequence) return Heard{};  // Overtaken by a later one.
   worker.sequence = request.sequence();
@@ -66,6 +64,24 @@ StatusOr<WorkerTable::Heard> WorkerTable::Hear(const v1::SynchronizeRequest& req
     if (was_told) task.told_in = 0;
   }
   return heard;
+}
+
+// Once the other one is forgotten the name is free again, also for those that had it before.
+bool WorkerTable::HasBeenReplaced(const std::string& worker, uint64_t instance) const {
+  const auto former = former_.find(worker);
+  const Worker* now = Find(worker);
+  return now != nullptr && now->facts.instance() != instance && former != former_.end() &&
+         std::ranges::find(former->second, instance) != former->second.end();
+}
+
+void WorkerTable::NoteFormer(const v1::WorkerFacts& facts) {
+  if (facts.name().empty()) return;
+  std::deque<uint64_t>& former = former_[facts.name()];
+  std::erase(former, facts.instance());
+  former.push_back(facts.instance());
+  if (former.size() > kFormerKept) former.pop_front();
+  if (former_.size() > kFormerNamesKept)
+    former_.erase(former_.begin()->first == facts.name() ? std::next(former_.begin()) : former_.begin());
 }
 
 void WorkerTable::Assign(const std::string& worker, v1::BuildTask task) {
@@ -138,6 +154,7 @@ std::vector<std::string> WorkerTable::PassTime(TimePoint now) {
   std::erase_if(workers_, [&](const auto& entry) {
     if (now - entry.second.last_heard < kWorkerForgottenAfter) return false;
     lost.push_back(entry.first);
+    NoteFormer(entry.second.facts);
     return true;
   });
   return lost;

@@ -80,11 +80,14 @@ class WorkerTable {
     uint64_t sequence = 0;
     std::map<int64_t, Task> tasks;  // By trial.
     std::vector<std::string> known_workloads;
-    std::deque<uint64_t> former;  // Instances, newest last.
   };
   const Worker* Find(const std::string& worker) const;
+  bool HasBeenReplaced(const std::string& worker, uint64_t instance) const;
+  void NoteFormer(const v1::WorkerFacts& facts);
 
   std::map<std::string, Worker> workers_;
+  // Instances that had a name before, newest last: others have taken it, or they were silent.
+  std::map<std::string, std::deque<uint64_t>> former_;
   uint64_t revision_;
 };
 

@@ -115,14 +115,15 @@ class Worker::Impl {
     const v1::SynchronizeRequest request = core_.Declare(wait);
     lock.unlock();
     const StatusOr<v1::SynchronizeResponse> response = channel_.Synchronize(request);
-    if (!response.ok()) return response.status();
+    const bool is_replaced = response.code() == StatusCode::kAlreadyExists;
+    if (!response.ok() && !is_replaced) return response.status();
     lock.lock();
-    for (const int slot : core_.Accept(*response, SystemClock().Now())) {
+    for (const int slot : is_replaced ? core_.Replaced() : core_.Accept(*response, SystemClock().Now())) {
       if (builders_[slot] != nullptr) builders_[slot]->Cancel();
     }
     lock.unlock();
     changed_.notify_all();
-    return OkStatus();
+    return response.status();
   }
 
   void KeepInTouch() {

@@ -49,6 +49,12 @@ std::vector<int> WorkerCore::Accept(const v1::SynchronizeResponse& response, Tim
     it->second.order = next_order_++;
     it->second.arrived = now;
   }
+  return KeepOnly(desired);
+}
+
+std::vector<int> WorkerCore::Replaced() { return KeepOnly({}); }
+
+std::vector<int> WorkerCore::KeepOnly(const std::set<TrialAttempt>& desired) {
   std::vector<int> given_up;
   std::erase_if(tasks_, [&](const auto& entry) {
     if (desired.contains(entry.first)) return false;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ class WorkerCore {
   v1::SynchronizeRequest Declare(Duration wait);
   // Takes in an answer. Returns the slots whose build is to be given up. An answer that was overtaken is ignored.
   std::vector<int> Accept(const v1::SynchronizeResponse& response, TimePoint now);
+  // Another process has taken this one's name, and has its tasks. Returns likewise.
+  std::vector<int> Replaced();
   // The oldest waiting task, now in `slot`; nullopt if none waits. `workload_text` is that of the task.
   struct Start {
     v1::BuildTask task;
@@ -50,6 +53,7 @@ class WorkerCore {
     std::optional<int> slot;  // While it is being built.
     std::optional<v1::BuildState> finished;
   };
+  std::vector<int> KeepOnly(const std::set<TrialAttempt>& desired);
   void KeepTexts(const v1::SynchronizeResponse& response);
 
   const v1::WorkerFacts facts_;

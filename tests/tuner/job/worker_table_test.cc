@@ -159,6 +159,19 @@ TEST(WorkerTable, OneOfTwoProcessesOfOneNameIsTurnedAway) {
   }
 }
 
+TEST(WorkerTable, AProcessThatWasSilentComesBackUnlessAnotherHasTakenItsName) {
+  const TimePoint noon = kMorning + kWorkerForgottenAfter;
+  WorkerTable table;
+  ASSERT_TRUE(table.Hear(OfInstance(1, 1), kMorning).ok());
+  ASSERT_TRUE(table.Hear(OfInstance(2, 1), kMorning).ok());
+  EXPECT_THAT(table.PassTime(noon), ElementsAre("w"));
+  EXPECT_TRUE(table.Hear(OfInstance(1, 2), noon).ok()) << "nobody else is there";
+  EXPECT_TRUE(table.Hear(OfInstance(3, 1), noon).ok());
+  EXPECT_EQ(table.Hear(OfInstance(1, 3), noon).code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(table.Hear(OfInstance(2, 3), noon).code(), StatusCode::kAlreadyExists) << "from before it was forgotten";
+  EXPECT_TRUE(table.Hear(OfInstance(3, 2), noon).ok());
+}
+
 TEST(WorkerTable, AnAnswerOfAnotherServersLifeIsNoAnswer) {
   WorkerTable table(100);
   ASSERT_TRUE(table.Hear(From("w", 1), kMorning).ok());

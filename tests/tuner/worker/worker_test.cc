@@ -86,6 +86,16 @@ TEST(WorkerCore, GivesUpWhatIsNotDesiredAnyMore) {
   EXPECT_TRUE(core.is_idle());
 }
 
+TEST(WorkerCore, HasNothingWhereAnotherProcessHasTakenItsName) {
+  WorkerCore core({});
+  (void)core.Declare({});
+  (void)core.Accept(Desire({7, 8}, 1), kStart);
+  (void)core.TakeTask(3, kStart);
+  EXPECT_THAT(core.Replaced(), ElementsAre(3));
+  EXPECT_TRUE(core.is_idle());
+  EXPECT_THAT(core.Declare({}).tasks(), IsEmpty());
+}
+
 TEST(WorkerCore, IgnoresAnAnswerThatWasOvertaken) {
   WorkerCore core({});
   (void)core.Declare({});
