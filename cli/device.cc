@@ -28,6 +28,8 @@ void AddDevice(CLI::App& app, int& exit_code) {
   verb->add_option("--cpus", options->cpus, "CPUs to lend, e.g. 0-3,6; default: all");
   verb->add_option("--data", options->data_directory, "folder for artifacts and unsent results");
   verb->add_option("--runner", options->runner_program, "path of lathe-runner; default: beside this program");
+  verb->add_option("--require-sandbox", options->required_sandbox,
+                   "do not start unless trials run behind these: processes,files,calls,memory");
   verb->callback([options, &exit_code] { exit_code = Run(*options); });
 }
 

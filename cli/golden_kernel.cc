@@ -8,7 +8,7 @@
 
 #include "cli/time_text.h"
 #include "compiler/builder/builder_process.h"
-#include "runtime/runner_process.h"
+#include "runner/runner_process.h"
 #include "support/status_macros.h"
 
 namespace lathe {

@@ -9,7 +9,7 @@
 #include "cli/report_error.h"
 #include "cli/verbs.h"
 #include "compiler/codegen/llvm/compile_module.h"
-#include "runtime/measure_policy.h"
+#include "runner/measure_policy.h"
 
 namespace lathe {
 

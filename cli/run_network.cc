@@ -1,7 +1,7 @@
 #include "cli/run_network.h"
 
 #include "rpc/device/runtime_status.h"
-#include "runtime/input_generator.h"
+#include "runner/input_generator.h"
 
 namespace lathe {
 

@@ -25,7 +25,7 @@
 #include "compiler/ir/workload_facts.h"
 #include "compiler/script/printer.h"
 #include "rpc/device/device_program.h"
-#include "runtime/peak.h"
+#include "runner/peak.h"
 #include "support/status_macros.h"
 #include "tuner/cost_model/base_model.h"
 #include "tuner/database/sqlite_store.h"

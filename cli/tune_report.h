@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/peak.h"
+#include "runner/peak.h"
 #include "tuner/job/coordinator.h"
 #include "tuner/job/job_report.h"
 

@@ -75,6 +75,7 @@ Status CheckFacts(const v1::DeviceFacts& facts) {
   RETURN_IF_ERROR(CheckTag("arch", facts.arch()));
   RETURN_IF_ERROR(CheckFact("cpu_model", facts.cpu_model()));
   RETURN_IF_ERROR(CheckFact("os", facts.os()));
+  RETURN_IF_ERROR(CheckFact("sandbox", facts.sandbox()));
   RETURN_IF_ERROR(CheckTags("cpu_features", facts.cpu_features()));
   return CheckNumbers(facts);
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "compiler/builder/build_spec.h"
+#include "support/socket_child.h"
 
 namespace lathe {
 
@@ -20,7 +21,8 @@ namespace lathe {
 class BuilderProcess {
  public:
   struct Options {
-    std::string program;                               // Path of lathe-builder.
+    std::string program;  // Path of lathe-builder.
+    std::string folder;   // The only one in which it opens files; empty: any. Sources may then be anybody's.
     uint64_t memory_limit_bytes = uint64_t{4} << 30;   // Of address space, enforced by the kernel.
     uint64_t restart_above_bytes = uint64_t{1} << 30;  // Resident after a build: then a fresh child is started.
   };
@@ -36,7 +38,7 @@ class BuilderProcess {
   Status Send(const BuildSpec& spec, TimePoint deadline);
 
   // For poll: wait for events() on fd() until deadline(), then call Step. -1 without a child.
-  int fd() const { return socket_; }
+  int fd() const { return child_.socket(); }
   short events() const;
   bool busy() const { return build_id_.has_value(); }
   std::optional<TimePoint> deadline() const { return busy() ? std::optional(deadline_) : std::nullopt; }
@@ -47,7 +49,7 @@ class BuilderProcess {
   // Send, then Step until the result is there. Waits.
   BuildResult BuildAndWait(const BuildSpec& spec, Duration timeout);
 
-  pid_t pid() const { return pid_; }                             // -1 without a child.
+  pid_t pid() const { return child_.pid(); }                     // -1 without a child.
   uint32_t codegen_version() const { return codegen_version_; }  // 0 until the child has said so.
   int num_starts() const { return num_starts_; }
 
@@ -57,13 +59,9 @@ class BuilderProcess {
   bool WriteSome();
   BuildResult ReportDeath();
   int Kill();  // Returns the wait status.
-  std::string LastWords() const;
-  uint64_t ResidentBytes() const;
 
   const Options options_;
-  pid_t pid_ = -1;
-  int socket_ = -1;
-  int stderr_ = -1;  // A memory file that the child appends to.
+  SocketChild child_;
   std::string incoming_, outgoing_;
   std::optional<uint64_t> build_id_;
   TimePoint deadline_{};

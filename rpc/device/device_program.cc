@@ -15,10 +15,12 @@
 #include "rpc/device/cpu_lock.h"
 #include "rpc/device/device_server.h"
 #include "rpc/device/process_trial_runner.h"
+#include "rpc/device/runtime_status.h"
 #include "rpc/hello_check.h"
+#include "runner/peak.h"
+#include "runner/sandbox.h"
 #include "runtime/cpu_features.h"
 #include "runtime/kernel_abi.h"
-#include "runtime/peak.h"
 #include "runtime/tile_permission.h"
 #include "support/status_macros.h"
 
@@ -129,8 +131,12 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
     return NotFound(
         fmt::format("start device: no program {}; install lathe-runner beside this one", options.runner_program));
   }
-  ProcessTrialRunnerFactory runners(options.runner_program, cpus);
+  const RuntimeResult<uint32_t> required = ParseSandboxText(options.required_sandbox);
+  if (!required.ok()) return FromRuntime(required.error());
+  ProcessTrialRunnerFactory runners(options.runner_program, cpus, *required);
+  ASSIGN_OR_RETURN(const uint32_t sandbox, runners.Sandbox());
   v1::DeviceFacts facts = CollectDeviceFacts(options.name, options.key, cpus);
+  facts.set_sandbox(SandboxText(sandbox));
   MeasurePeak(facts);
   DeviceServerOptions server_options{.facts = std::move(facts),
                                      .build_id = options.build_id,
@@ -151,8 +157,8 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
     sigwait(&ends, &signal);
     server->Stop();
   });
-  options.log(fmt::format("device \"{}\", key \"{}\", cpus {}, server {}", options.name, options.key,
-                          fmt::join(cpus, ","), endpoint.ToString()));
+  options.log(fmt::format("device \"{}\", key \"{}\", cpus {}, sandbox: {}, server {}", options.name, options.key,
+                          fmt::join(cpus, ","), SandboxText(sandbox), endpoint.ToString()));
   server->Run();
   stopper.join();
   return OkStatus();

@@ -16,10 +16,11 @@ namespace lathe {
 struct DeviceProgramOptions {
   std::string connect;  // "HOST:PORT" or "unix:PATH"
   std::string key = "local";
-  std::string name;            // Empty: the host's name and the first CPU.
-  std::string cpus;            // "0-3,6"; empty: all that this process may use.
-  std::string data_directory;  // Empty: device-NAME in the user's data folder.
-  std::string runner_program;  // Empty: lathe-runner beside the running program.
+  std::string name;              // Empty: the host's name and the first CPU.
+  std::string cpus;              // "0-3,6"; empty: all that this process may use.
+  std::string data_directory;    // Empty: device-NAME in the user's data folder.
+  std::string runner_program;    // Empty: lathe-runner beside the running program.
+  std::string required_sandbox;  // Steps that trials must run behind (runner/sandbox.h): "processes,files,calls".
   std::string build_id = "lathe-device";
   std::function<void(std::string)> log = [](std::string) {};
 };

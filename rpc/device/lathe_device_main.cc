@@ -15,6 +15,8 @@ int main(int argc, char** argv) {
   app.add_option("--cpus", options.cpus, "CPUs to lend, e.g. 0-3,6; default: all");
   app.add_option("--data", options.data_directory, "folder for artifacts and unsent results");
   app.add_option("--runner", options.runner_program, "path of lathe-runner; default: beside this program");
+  app.add_option("--require-sandbox", options.required_sandbox,
+                 "do not start unless trials run behind these: processes,files,calls,memory");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

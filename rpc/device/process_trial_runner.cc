@@ -6,11 +6,13 @@
 #include <fstream>
 
 #include "rpc/device/runtime_status.h"
-#include "runtime/runner_process.h"
+#include "runner/runner_process.h"
 #include "support/clock.h"
 
 namespace lathe {
 namespace {
+
+constexpr Duration kStartPatience = std::chrono::seconds(20);
 
 MeasurePolicy FromProto(const v1::MeasurePolicy& policy) {
   return {.version = static_cast<uint32_t>(policy.version()),
@@ -180,10 +182,22 @@ std::string ProcessTrialRunnerFactory::DefaultProgram() {
   return error ? "lathe-runner" : (self.parent_path() / "lathe-runner").string();
 }
 
+StatusOr<uint32_t> ProcessTrialRunnerFactory::Sandbox() const {
+  RuntimeResult<std::unique_ptr<RunnerProcess>> process =
+      RunnerProcess::Spawn({.program = program_, .required_sandbox = required_sandbox_});
+  if (!process.ok()) return FromRuntime(process.error());
+  RunnerProcess& runner = **process;
+  if (!runner.Wait(RunnerProcess::State::kReady, kStartPatience))
+    return Unavailable(fmt::format("start {}: it does not answer; is it lathe-runner of this release?", program_));
+  if (runner.state() == RunnerProcess::State::kReady) return runner.sandbox();
+  return FailedPrecondition(runner.outcome().report.message);
+}
+
 StatusOr<std::unique_ptr<TrialRunner>> ProcessTrialRunnerFactory::Start(const v1::MeasureSpec& spec,
                                                                         const std::string& module_path,
                                                                         const std::string& reference_path) {
-  RuntimeResult<std::unique_ptr<RunnerProcess>> process = RunnerProcess::Spawn({.program = program_});
+  RuntimeResult<std::unique_ptr<RunnerProcess>> process =
+      RunnerProcess::Spawn({.program = program_, .required_sandbox = required_sandbox_});
   if (!process.ok()) return FromRuntime(process.error());
   return std::unique_ptr<TrialRunner>(
       std::make_unique<ProcessTrialRunner>(*std::move(process), ToRunSpec(spec, module_path, reference_path, cpus_)));

@@ -1,4 +1,4 @@
-// Trials in lathe-runner processes (runtime/runner_process.h).
+// Trials in lathe-runner processes (runner/runner_process.h).
 #pragma once
 
 #include <memory>
@@ -11,11 +11,14 @@ namespace lathe {
 
 class ProcessTrialRunnerFactory : public TrialRunnerFactory {
  public:
-  // `program` is the path of lathe-runner; kernels run on `cpus`.
-  ProcessTrialRunnerFactory(std::string program, std::vector<int> cpus)
-      : program_(std::move(program)), cpus_(std::move(cpus)) {}
+  // `program` is the path of lathe-runner; kernels run on `cpus`, behind `required_sandbox` (SandboxSteps) at least.
+  ProcessTrialRunnerFactory(std::string program, std::vector<int> cpus, uint32_t required_sandbox = 0)
+      : program_(std::move(program)), cpus_(std::move(cpus)), required_sandbox_(required_sandbox) {}
   // lathe-runner beside the running program.
   static std::string DefaultProgram();
+  // Starts a runner and asks it: the SandboxSteps that trials will run behind. FailedPrecondition where one that is
+  // required is not among them.
+  StatusOr<uint32_t> Sandbox() const;
 
   StatusOr<std::unique_ptr<TrialRunner>> Start(const v1::MeasureSpec& spec, const std::string& module_path,
                                                const std::string& reference_path) override;
@@ -23,6 +26,7 @@ class ProcessTrialRunnerFactory : public TrialRunnerFactory {
  private:
   const std::string program_;
   const std::vector<int> cpus_;
+  const uint32_t required_sandbox_;
 };
 
 }  // namespace lathe

@@ -20,7 +20,7 @@
 #include "rpc/device/result_spool.h"
 #include "rpc/device_message.h"
 #include "rpc/gateway/device_gateway.h"
-#include "runtime/measure_policy.h"
+#include "runner/measure_policy.h"
 #include "tests/support/hang_guard.h"
 
 namespace lathe {

@@ -12,8 +12,6 @@
 #include <cstring>
 #include <filesystem>
 
-extern char** environ;
-
 namespace lathe {
 namespace {
 
@@ -54,12 +52,13 @@ Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
+  char* environment[] = {nullptr};
   pid_t pid = 0;
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setpgroup(&attributes, 0);  // Ctrl-C in a terminal is for the parent to interpret.
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  const int error = posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
+  const int error = posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environment);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
@@ -81,6 +80,8 @@ Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return OkStatus();
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
     return Unavailable("was killed by SIGKILL");  // By somebody else: nothing it does ends so.
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+    return FailedPrecondition("ended by SIGSYS: it made a system call, which no kernel may");
   if (WIFSIGNALED(status)) return FailedPrecondition(fmt::format("ended by SIG{}", sigabbrev_np(WTERMSIG(status))));
   return FailedPrecondition(said.empty() ? fmt::format("exit code {}", WEXITSTATUS(status)) : FirstLine(said));
 }

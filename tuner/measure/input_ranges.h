@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/stmt.h"
-#include "runtime/input_generator.h"
+#include "runner/input_generator.h"
 
 namespace lathe {
 

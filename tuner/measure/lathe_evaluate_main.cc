@@ -4,10 +4,12 @@
 //   lathe-evaluate ARTIFACT KERNEL SEED INPUTS OUTPUT MEMORY_LIMIT_BYTES CPU_LIMIT_SECONDS
 // INPUTS: for each parameter, in order, the type whose generated values it gets ("float32" for a float64 parameter of a
 // widened function) and, where integers are not drawn from their default range, ":LOW:HIGH".
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
@@ -19,10 +21,11 @@
 #include <string_view>
 #include <vector>
 
+#include "runner/guarded_buffer.h"
+#include "runner/input_generator.h"
+#include "runner/sandbox.h"
 #include "runtime/artifact.h"
 #include "runtime/context.h"
-#include "runtime/guarded_buffer.h"
-#include "runtime/input_generator.h"
 #include "runtime/kernel_call.h"
 
 namespace lathe {
@@ -78,13 +81,24 @@ void FillWidened(uint64_t seed, uint32_t param, DType narrow, InputRange range, 
   for (int64_t i = 0; i < count; ++i) out[i] = InputValue(seed, param, narrow, range, i);
 }
 
-bool WriteOutput(std::FILE* file, DType dtype, const void* data, int64_t count) {
+bool WriteAll(int file, const char* data, size_t size) {
+  while (size > 0) {
+    const ssize_t written = write(file, data, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    data += written;
+    size -= static_cast<size_t>(written);
+  }
+  return true;
+}
+
+bool WriteOutput(int file, DType dtype, const void* data, int64_t count) {
   std::vector<double> piece;
   for (int64_t begin = 0; begin < count; begin += kPieceElements) {
     piece.clear();
     for (int64_t i = begin; i < std::min(count, begin + kPieceElements); ++i)
       piece.push_back(LoadAsDouble(dtype, data, i));
-    if (std::fwrite(piece.data(), sizeof(double), piece.size(), file) != piece.size()) return false;
+    if (!WriteAll(file, reinterpret_cast<const char*>(piece.data()), piece.size() * sizeof(double))) return false;
   }
   return true;
 }
@@ -95,8 +109,22 @@ struct Buffer {
   GuardedBuffer memory;
 };
 
+// Before the function is loaded, and before it is called.
+RuntimeError ConfineTo(const char* artifact_path, uint32_t offered) {
+  if ((offered & kSandboxFiles) != 0)
+    RUNTIME_RETURN_IF_ERROR(
+        ConfineFiles({.readable = {artifact_path, "/proc/cpuinfo", "/sys/devices/system/cpu"}, .writable = {}}));
+  return (offered & kSandboxCalls) != 0 ? ConfineCalls(CallList::kLoad) : RuntimeError{};
+}
+
 int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::string_view input_kinds,
         const char* output_path) {
+  RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(1);
+  if (!pool.ok()) return Fail(pool.error().message);
+  const int file = open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
+  const uint32_t offered = OfferedConfinement();
+  if (const RuntimeError error = ConfineTo(artifact_path, offered); !error.ok()) return Fail(error.message);
   RuntimeResult<Artifact> artifact = Artifact::Open(artifact_path);
   if (!artifact.ok()) return Fail(artifact.error().message);
   const RuntimeResult<Artifact::Kernel> kernel = artifact->Find(kernel_name);
@@ -142,24 +170,23 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
   }
   const RuntimeResult<KernelArguments> arguments = BindArguments(*kernel->meta, views, scalars);
   if (!arguments.ok()) return Fail(arguments.error().message);
-  RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(1);
-  if (!pool.ok()) return Fail(pool.error().message);
   KernelContext context(**pool, UINT64_MAX);
+  if (const RuntimeError error = (offered & kSandboxCalls) != 0 ? ConfineCalls(CallList::kKernel) : RuntimeError{};
+      !error.ok())
+    return Fail(error.message);
   const RuntimeError called = CallKernel(*kernel, *arguments, context);
   if (!called.ok()) return Fail(called.message);
   for (const Buffer& buffer : buffers) {
     const std::string damage = buffer.memory.FindDamage();
     if (!damage.empty()) return Fail("buffer \"" + buffer.meta->name + "\": the function " + damage);
   }
-  std::FILE* file = std::fopen(output_path, "wb");
-  if (file == nullptr) return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
   for (const Buffer& buffer : buffers) {
     if (!buffer.meta->is_written) continue;
     if (!WriteOutput(file, buffer.meta->dtype, buffer.memory.data(), CountElements(buffer.shape).value_or(0))) {
       return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
     }
   }
-  if (std::fclose(file) != 0) return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
+  if (close(file) != 0) return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
   return 0;
 }
 
@@ -183,5 +210,7 @@ int main(int argc, char** argv) {
   lathe::Limit(RLIMIT_DATA, std::strtoull(argv[6], nullptr, 10));
 #endif
   lathe::Limit(RLIMIT_CPU, std::strtoull(argv[7], nullptr, 10));
+  if (const lathe::RuntimeResult<uint32_t> enclosed = lathe::EncloseProcesses([](pid_t, uint32_t) {}); !enclosed.ok())
+    _exit(lathe::Fail(enclosed.error().message));
   _exit(lathe::Run(argv[1], argv[2], std::strtoull(argv[3], nullptr, 10), argv[4], argv[5]));
 }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "runtime/measure_statistics.h"
+#include "runner/measure_statistics.h"
 
 namespace lathe {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "proto/lathe/v1/device.pb.h"
-#include "runtime/measure_policy.h"
+#include "runner/measure_policy.h"
 #include "support/digest.h"
 #include "tuner/database/rows.h"
 #include "tuner/measure/reference.h"

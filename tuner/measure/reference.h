@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "compiler/ir/stmt.h"
-#include "runtime/input_generator.h"
+#include "runner/input_generator.h"
 #include "support/clock.h"
 #include "support/digest.h"
 #include "support/status.h"

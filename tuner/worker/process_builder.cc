@@ -27,7 +27,7 @@ class ProcessBuilder : public Builder {
  public:
   ProcessBuilder(ProcessBuilderOptions options, int wake)
       : options_(std::move(options)),
-        process_({.program = options_.program, .memory_limit_bytes = options_.memory_limit_bytes}),
+        process_(ProcessOptions()),
         wake_(wake),
         output_path_(fmt::format("{}/{}-{}.so", options_.scratch_directory, getpid(), wake)) {}
   ~ProcessBuilder() override {
@@ -92,8 +92,7 @@ class ProcessBuilder : public Builder {
 
   BuildFailed EndProcess(BuildFailed::Kind kind, std::string message) {
     std::destroy_at(&process_);
-    std::construct_at(&process_, BuilderProcess::Options{.program = options_.program,
-                                                         .memory_limit_bytes = options_.memory_limit_bytes});
+    std::construct_at(&process_, ProcessOptions());
     return {kind, std::move(message)};
   }
 
@@ -122,6 +121,12 @@ class ProcessBuilder : public Builder {
     if (Sha256(module.bytes) != artifact.digest)
       return BuildFailed{BuildFailed::Kind::kBroken, fmt::format("read {}: not what the builder wrote", artifact.path)};
     return module;
+  }
+
+  BuilderProcess::Options ProcessOptions() const {
+    return {.program = options_.program,
+            .folder = options_.scratch_directory,
+            .memory_limit_bytes = options_.memory_limit_bytes};
   }
 
   const ProcessBuilderOptions options_;

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <optional>
 
-#include "runtime/cache_flush.h"
+#include "runner/cache_flush.h"
 #include "runtime/cpu_features.h"
 
 namespace lathe {

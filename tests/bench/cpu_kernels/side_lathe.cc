@@ -2,8 +2,8 @@
 #include <bit>
 #include <cstring>
 
+#include "runner/peak.h"
 #include "runtime/executor.h"
-#include "runtime/peak.h"
 #include "tests/bench/cpu_kernels/side.h"
 
 namespace lathe {

@@ -10,8 +10,8 @@
 
 #include "compiler/ir/workload_facts.h"
 #include "compiler/script/parser.h"
-#include "runtime/compare.h"
-#include "runtime/input_generator.h"
+#include "runner/compare.h"
+#include "runner/input_generator.h"
 
 namespace lathe {
 namespace {
