@@ -76,6 +76,9 @@ class Farm {
         MakeProcessBuilders({.program = ProgramBeside("lathe-builder"), .scratch_directory = files + "/build"});
     CoordinatorOptions coordinator{
         .directory = files,
+        .search_program = ProgramBeside("lathe-search"),
+        .builder_program = ProgramBeside("lathe-builder"),
+        .database_path = database,
         .base_model = base_model_,
         .reference_options = {.program = ProgramBeside("lathe-evaluate"), .builders = builders},
         .resumes_jobs = false,

@@ -14,28 +14,21 @@
 #include "rpc/device_message.h"
 #include "support/bounded_queue.h"
 #include "tuner/cost_model/base_model.h"
+#include "tuner/job/default_search.h"
 #include "tuner/job/event_loop.h"
 #include "tuner/job/farm_core.h"
+#include "tuner/job/search_process.h"
 #include "tuner/job/shared_blobs.h"
-#include "tuner/search/evolutionary_search.h"
 
 namespace lathe {
 namespace {
 
 constexpr int kCommitters = 2;  // While one waits for the disk, the next result joins the following group.
 
-// One model for all tasks of a job: what is learned from one helps to rank another. It begins with what other workloads
-// taught.
-StrategyFactory MakeEvolutionUnderXgb(std::shared_ptr<const BaseModel> base) {
-  const std::shared_ptr<CostModel> model = MakeXgbModel({}, std::move(base));
-  return [model](const TuneTask& task, uint64_t seed, ModelReportSink on_update) {
-    return MakeEvolutionarySearch(task, *model, seed, {.on_update = std::move(on_update)});
-  };
-}
-
 CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) {
   if (!options.base_model) options.base_model = BuiltInBaseModel();
-  if (!options.searches) options.searches = [base = options.base_model] { return MakeEvolutionUnderXgb(base); };
+  if (options.searches) options.search_program.clear();
+  if (!options.searches) options.searches = [base = options.base_model] { return EvolutionUnderXgb(base); };
   if (!options.schedulers) options.schedulers = [] { return MakeGradientScheduler(); };
   options.reference_options.directory = options.directory + "/references";
   if (!options.references) {
@@ -93,13 +86,20 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
 
  private:
   void RunCommits();  // On a committing thread.
+  std::unique_ptr<JobSearcher> BeginSearchProcess(const JobRow& job, const std::vector<TaskRow>& tasks,
+                                                  JobSearchHandlers handlers);
+  void PauseSearches(bool is_quiet);
 
+  const bool own_base_model_;  // Not the program's, which a search has itself.
   const CoordinatorOptions options_;
   std::unique_ptr<Store> store_;        // Any thread.
   std::unique_ptr<SharedBlobs> blobs_;  // Any thread.
   QuietGate& gate_;
   FarmCore core_;                           // On the loop.
   std::vector<std::future<void>> endings_;  // On the loop: searches that are ending.
+
+  std::mutex searching_mutex_;
+  std::set<SearchProcess*> searching_;  // Guarded by searching_mutex_.
 
   std::mutex taken_up_mutex_;
   std::condition_variable_any left_;
@@ -113,7 +113,8 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
 
 Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs,
                         QuietGate& gate)
-    : options_(WithDefaults(std::move(options), *blobs)),
+    : own_base_model_(options.base_model != nullptr),
+      options_(WithDefaults(std::move(options), *blobs)),
       store_(std::move(store)),
       blobs_(std::move(blobs)),
       gate_(gate),
@@ -124,6 +125,7 @@ Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store
       loop_([this] { return core_.Step(); }) {}
 
 Status Coordinator::Impl::Start() {
+  gate_.OnChange([this](bool is_quiet) { PauseSearches(is_quiet); });
   RETURN_IF_ERROR(core_.Start());
   gateway_ =
       std::make_unique<DeviceGateway>(DeviceGatewayOptions{.build_id = options_.build_id, .log = options_.log}, *this);
@@ -192,18 +194,47 @@ std::unique_ptr<JobSearcher> Coordinator::Impl::BeginSearch(const JobRow& job, c
       });
     };
   };
-  JobSearchHandlers handlers{.on_prepared = post(&FarmCore::OnPrepared),
-                             .on_proposed = post(&FarmCore::OnProposed),
-                             .on_finalists = post(&FarmCore::OnFinalists),
-                             .on_busy = [this, id = job.id](bool is_busy) {
-                               loop_.Post([this, id, is_busy] { core_.OnSearching(id, is_busy); });
-                             }};
+  JobSearchHandlers handlers{
+      .on_prepared = post(&FarmCore::OnPrepared),
+      .on_proposed = post(&FarmCore::OnProposed),
+      .on_finalists = post(&FarmCore::OnFinalists),
+      .on_busy = [this,
+                  id = job.id](bool is_busy) { loop_.Post([this, id, is_busy] { core_.OnSearching(id, is_busy); }); },
+      .on_broken =
+          [this, id = job.id](const Status& why) { loop_.Post([this, id, why] { core_.OnSearchBroken(id, why); }); }};
+  if (!options_.search_program.empty()) return BeginSearchProcess(job, tasks, std::move(handlers));
   return std::make_unique<JobSearch>(JobSearchOptions{options_.searches(), options_.references}, spec, tasks, *store_,
-                                     gate_, std::move(handlers));
+                                     std::make_unique<StoreSearchWrites>(*store_, tasks), gate_, std::move(handlers));
+}
+
+std::unique_ptr<JobSearcher> Coordinator::Impl::BeginSearchProcess(const JobRow& job, const std::vector<TaskRow>& tasks,
+                                                                   JobSearchHandlers handlers) {
+  SearchProcessOptions options{.program = options_.search_program};
+  options.begin.set_job_id(job.id);
+  options.begin.set_database(options_.database_path);
+  options.begin.set_directory(options_.directory);
+  options.begin.set_builder_program(options_.builder_program);
+  options.begin.set_evaluate_program(options_.reference_options.program);
+  if (own_base_model_) options.begin.set_base_model(options_.base_model->ToText());
+  auto search = std::make_unique<SearchProcess>(std::move(options), tasks, *store_, *blobs_, std::move(handlers));
+  std::lock_guard lock(searching_mutex_);
+  searching_.insert(search.get());
+  if (gate_.is_quiet()) search->SetPaused(true);
+  return search;
+}
+
+// A device of this machine times something, or no longer does.
+void Coordinator::Impl::PauseSearches(bool is_quiet) {
+  std::lock_guard lock(searching_mutex_);
+  for (SearchProcess* search : searching_) search->SetPaused(is_quiet);
 }
 
 // Its thread may be in the middle of something; nobody waits for that here.
 void Coordinator::Impl::EndSearch(std::unique_ptr<JobSearcher> search) {
+  if (auto* process = dynamic_cast<SearchProcess*>(search.get())) {
+    std::lock_guard lock(searching_mutex_);
+    searching_.erase(process);
+  }
   endings_.push_back(std::async(std::launch::async, [search = std::move(search)]() mutable { search.reset(); }));
   std::erase_if(endings_, [](const std::future<void>& ending) {
     return ending.wait_for(Duration(0)) == std::future_status::ready;

@@ -29,6 +29,9 @@ class BaseModel;
 struct CoordinatorOptions {
   std::string directory;  // For blobs and references; created if needed.
   int64_t blob_limit_bytes = int64_t{2} << 30;
+  // Where each job is searched: in a process of this program (search_process.h), which reads the file of the store and
+  // builds references by the other two. Empty, or where `searches` are given: on a thread here.
+  std::string search_program, builder_program, database_path;
   SearchFactory searches;                                      // Empty: evolution under a cost model of XGBoost.
   std::shared_ptr<const BaseModel> base_model;                 // What that one begins with; null: BuiltInBaseModel.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;  // Empty: gradient.

@@ -10,6 +10,7 @@
 #include "rpc/device/device_program.h"
 #include "rpc/device/device_server.h"
 #include "rpc/device/process_trial_runner.h"
+#include "runner/sandbox.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/job/quiet_runner.h"
@@ -51,6 +52,7 @@ class EmbeddedFarm::Impl {
     ASSIGN_OR_RETURN(const std::string builder, FindProgram(options_, "lathe-builder"));
     ASSIGN_OR_RETURN(const std::string runner, FindProgram(options_, "lathe-runner"));
     ASSIGN_OR_RETURN(const std::string evaluate, FindProgram(options_, "lathe-evaluate"));
+    ASSIGN_OR_RETURN(const std::string search, FindProgram(options_, "lathe-search"));
     ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(options_.database_path));
     const std::string locks_in =
         options_.cpu_lock_directory.empty() ? CpuLocks::DefaultDirectory() : options_.cpu_lock_directory;
@@ -58,6 +60,9 @@ class EmbeddedFarm::Impl {
     locks_ = std::move(locks);
     const BuilderFactory builders = MakeProcessBuilders({.program = builder, .scratch_directory = files + "/build"});
     CoordinatorOptions coordinator{.directory = files,
+                                   .search_program = search,
+                                   .builder_program = builder,
+                                   .database_path = options_.database_path,
                                    .searches = options_.searches,
                                    .base_model = options_.base_model,
                                    .schedulers = options_.schedulers,
@@ -84,6 +89,8 @@ class EmbeddedFarm::Impl {
     runners_ = std::make_unique<ProcessTrialRunnerFactory>(runner, options_.cpus);
     quiet_runners_ = std::make_unique<QuietRunnerFactory>(*runners_, gate_);
     v1::DeviceFacts facts = CollectDeviceFacts(kName, options_.device_key, options_.cpus);
+    ASSIGN_OR_RETURN(const uint32_t sandbox, runners_->Sandbox());
+    facts.set_sandbox(SandboxText(sandbox));
     MeasurePeak(facts);
     DeviceServerOptions server{.facts = std::move(facts),
                                .build_id = "lathe",

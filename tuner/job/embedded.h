@@ -19,9 +19,9 @@ struct EmbeddedOptions {
   std::string cpu_lock_directory;     // Empty: the one that all users of this host share.
   int slots = 0;                      // Builds at once; 0: as many as this process may use CPUs.
   bool is_quiet_while_timing = true;  // Building and searching pause while the device times a kernel.
-  std::string
-      program_directory;   // Of lathe-builder, lathe-runner and lathe-evaluate; empty: beside the running program.
-  SearchFactory searches;  // Empty: as CoordinatorOptions.
+  std::string program_directory;  // Of lathe-builder, lathe-runner, lathe-evaluate and lathe-search; empty: beside the
+                                  // running program.
+  SearchFactory searches;         // Empty: as CoordinatorOptions.
   std::shared_ptr<const BaseModel> base_model;  // As CoordinatorOptions.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;
   std::function<void(std::string)> log = [](std::string) {};

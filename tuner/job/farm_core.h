@@ -108,6 +108,8 @@ class FarmCore {
   void OnProposed(int64_t job_id, size_t task, StatusOr<std::vector<ProposedTrial>> proposed);
   void OnFinalists(int64_t job_id, size_t task, StatusOr<PreparedFinals> finals);
   void OnSearching(int64_t job_id, bool is_busy);
+  // The search answers nothing any more: the job fails, whatever is known of its tasks.
+  void OnSearchBroken(int64_t job_id, const Status& why);
 
   // ---- Workers. `answer` is called once, at the latest when request.wait_ns is over, or by Drain or Stop.
   void Synchronize(const v1::SynchronizeRequest& request, Answer answer);
@@ -171,6 +173,7 @@ class FarmCore {
     std::vector<FinalsView> finals;     // Per task.
     std::set<size_t> distrusted;        // Tasks of which only what the job itself measures counts.
     std::vector<std::string> remarks;   // Of a job that went well.
+    std::optional<std::string> broken;  // Why it cannot be searched.
     JobPlan plan;
     std::unique_ptr<JobSearcher> search;
     std::map<int64_t, OpenTrial> open;
@@ -202,6 +205,7 @@ class FarmCore {
     std::vector<TrialAttempt> told;             // What it was told last,
     int64_t told_epoch = -1;                    // under which epoch.
     std::set<int64_t> failed;                   // Trials that it gave up for reasons of its own, since one went well.
+    uint64_t instance = 0;                      // Of its process; 0: not heard since this process began.
     bool has_greeted = false;                   // Since this process began:
     std::set<TrialAttempt> trials_at_greeting;  // what it had runners for,
     std::set<std::string> spooled_at_greeting;  // and the keys of results that it had.
@@ -266,7 +270,10 @@ class FarmCore {
   void GiveUpStalledBuilds();
 
   // farm_core_devices.cc
-  void GiveUpWhatItDiedOf(const std::string& device);
+  bool GiveUpWhatItDiedOf(const std::string& device);
+  void GiveUpTheFirstGiven(const std::string& device);
+  bool HadWhenItGreeted(const std::string& device, int64_t trial);
+  bool FailAtHand(const std::string& device, int64_t trial, InfraFailure failure, const std::string& words);
   void StepTracker(const TrackerEvent& event);
   void Do(const PersistDevice& action);
   void Do(const DeviceChange& action);

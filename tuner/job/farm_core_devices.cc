@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "rpc/device_message.h"
-#include "runtime/measure_statistics.h"
+#include "runner/measure_statistics.h"
 #include "tuner/job/farm_core.h"
 
 namespace lathe {
@@ -29,6 +29,7 @@ std::string FactsJson(const v1::DeviceFacts& facts) {
                          {"peak_gflops", facts.peak_gflops()},
                          {"peak_gops", facts.peak_gops()},
                          {"os", facts.os()},
+                         {"sandbox", facts.sandbox()},
                          {"cpus", nlohmann::json::array()},
                          {"cpu_features", nlohmann::json::array()}};
   for (const int cpu : facts.cpus()) json["cpus"].push_back(cpu);
@@ -70,40 +71,73 @@ void FarmCore::OnDeviceUp(const v1::Hello& hello) {
   view.peak_gops = facts.peak_gops();
   view.told_epoch = -1;
   view.has_greeted = true;
+  const bool is_new_process = view.instance != 0 && view.instance != hello.instance();
+  view.instance = hello.instance();
   view.trials_at_greeting.clear();
   for (const v1::Current::Trial& trial : hello.current().trials())
     view.trials_at_greeting.insert({trial.trial_id(), trial.attempt()});
   view.spooled_at_greeting = {hello.spooled_keys().begin(), hello.spooled_keys().end()};
   StepTracker(DeviceReported{{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()}});
   CountDevices();
-  GiveUpWhatItDiedOf(facts.name());
+  if (!GiveUpWhatItDiedOf(facts.name()) && is_new_process) GiveUpTheFirstGiven(facts.name());
   OnDeviceHeard(facts.name(), hello.current());
 }
 
 // Trials that ran and of which the device has neither a runner nor a result: its process ended meanwhile, maybe because
 // of them. Without this a module that restarts its board would be given to it for ever.
-void FarmCore::GiveUpWhatItDiedOf(const std::string& device) {
+// True: there were some.
+bool FarmCore::GiveUpWhatItDiedOf(const std::string& device) {
   const auto held = desk_.HeldBy(device);
-  const DeviceView& view = devices_[device];
-  const StatusOr<int64_t> device_id = leases_.IdOf(device);
-  if (!held || !device_id.ok() || !view.has_greeted) return;
+  if (!held || !devices_[device].has_greeted) return false;
+  bool has_any = false;
   for (const int64_t id : held->trials) {
     const OpenTrial* open = FindOpen(id);
-    const auto spec = view.specs.find(id);
-    if (open == nullptr || spec == view.specs.end() || open->state != TrialState::kRunning) continue;
-    const int32_t attempt = spec->second.attempt();
-    const bool was_there = view.trials_at_greeting.contains({id, attempt}) ||
-                           view.spooled_at_greeting.contains(std::string(ResultKey(spec->second, device).raw()));
-    if (was_there) continue;
-    desk_.Finished(device, id);
-    desk_.Settled(device, id);
-    Perform("give up a trial", [this, device, fence = AttemptFence{id, attempt, *device_id, held->epoch}] {
-      const auto failed =
-          store_.FailAttempt(fence, InfraFailure::kDeviceLost, fmt::format("device {} ended while it ran", device));
-      if (failed.ok()) RefreshTrial(fence.trial_id);
-      return failed.status();
-    });
+    if (open == nullptr || open->state != TrialState::kRunning || HadWhenItGreeted(device, id)) continue;
+    has_any |= FailAtHand(device, id, InfraFailure::kDeviceLost, fmt::format("device {} ended while it ran", device));
   }
+  return has_any;
+}
+
+// The process before this one ended, and none of what it had been given is known to have run. The first may have ended
+// it before that could be said. So it counts as a failure of the farm, and is not given out for ever; nobody is blamed.
+void FarmCore::GiveUpTheFirstGiven(const std::string& device) {
+  const auto held = desk_.HeldBy(device);
+  if (!held) return;
+  const DeviceView& view = devices_[device];
+  for (const int64_t id : held->trials) {
+    const auto spec = view.specs.find(id);
+    const bool was_told = spec != view.specs.end() &&
+                          std::ranges::find(view.told, TrialAttempt{id, spec->second.attempt()}) != view.told.end();
+    if (!was_told || HadWhenItGreeted(device, id)) continue;
+    FailAtHand(device, id, InfraFailure::kOther, fmt::format("device {} ended when it had been given this", device));
+    return;
+  }
+}
+
+// A runner, or a result.
+bool FarmCore::HadWhenItGreeted(const std::string& device, int64_t trial) {
+  const DeviceView& view = devices_[device];
+  const auto spec = view.specs.find(trial);
+  if (spec == view.specs.end()) return true;  // It was never told of it.
+  return view.trials_at_greeting.contains({trial, spec->second.attempt()}) ||
+         view.spooled_at_greeting.contains(std::string(ResultKey(spec->second, device).raw()));
+}
+
+// A trial at a device's hand is no more. False: it has no spec, or the device no row.
+bool FarmCore::FailAtHand(const std::string& device, int64_t trial, InfraFailure failure, const std::string& words) {
+  const auto held = desk_.HeldBy(device);
+  const auto spec = devices_[device].specs.find(trial);
+  const StatusOr<int64_t> device_id = leases_.IdOf(device);
+  if (!held || spec == devices_[device].specs.end() || !device_id.ok()) return false;
+  const AttemptFence fence{trial, spec->second.attempt(), *device_id, held->epoch};
+  desk_.Finished(device, trial);
+  desk_.Settled(device, trial);
+  Perform("give up a trial", [this, fence, failure, words] {
+    const auto failed = store_.FailAttempt(fence, failure, words);
+    if (failed.ok()) RefreshTrial(fence.trial_id);
+    return failed.status();
+  });
+  return true;
 }
 
 void FarmCore::OnDeviceDown(const std::string& device, const std::string&) {

@@ -108,6 +108,21 @@ void FarmCore::OnSearching(int64_t job_id, bool is_busy) {
   if (const auto it = jobs_.find(job_id); it != jobs_.end()) it->second.is_searching = is_busy;
 }
 
+void FarmCore::OnSearchBroken(int64_t job_id, const Status& why) {
+  const auto it = jobs_.find(job_id);
+  if (it == jobs_.end()) return;
+  Job& job = it->second;
+  job.broken = why.message();
+  job.is_searching = false;
+  job.preparing = 0;
+  for (size_t task = 0; task < job.tasks.size(); ++task) {
+    if (job.failures[task].empty()) CloseTask(job, task, why);
+    job.plan.RoundEnded(task, 0);
+    FinalsView& finals = job.finals[task];
+    if (finals.phase == FinalsView::Phase::kAsked) finals.phase = FinalsView::Phase::kOver;
+  }
+}
+
 void FarmCore::OnPrepared(int64_t job_id, size_t index, StatusOr<PreparedTask> prepared) {
   const auto it = jobs_.find(job_id);
   if (it == jobs_.end()) return;
@@ -425,13 +440,16 @@ void FarmCore::Finish(Job& job) {
     any |= is_known;
     if (IsTerminal(job.tasks[i].state)) continue;
     const bool was_tried = job.plan.tasks()[i].counted > 0 || !job.failures[i].empty();
-    const JobState state = is_known ? JobState::kDone : was_tried ? JobState::kFailed : JobState::kCancelled;
+    const JobState state = is_known && !job.broken ? JobState::kDone
+                           : was_tried             ? JobState::kFailed
+                                                   : JobState::kCancelled;
     Check(store_.SetTaskState(job.tasks[i].id, state), "finish a task");
   }
   if (job.has_timed_out)
     Check(store_.CancelWaitingTrials(job.row.id).status(), "finish a job");  // What the search found since.
   const std::string ended = job.has_timed_out ? "its time was up" : fmt::format("{}", fmt::join(job.remarks, "; "));
-  const std::string detail = any ? ended : Explain(job);
+  any &= !job.broken;
+  const std::string detail = job.broken ? *job.broken : any ? ended : Explain(job);
   if (!Check(store_.SetJobState(job.row.id, any ? JobState::kDone : JobState::kFailed, detail), "finish a job")) {
     job.retry_at = Now() + kRetryAfter;
     return;

@@ -85,12 +85,13 @@ MeasuredCandidate ToMeasured(const TuningRecord& record) {
 
 class JobSearch::Impl {
  public:
-  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, Store& store, QuietGate& gate,
-       JobSearchHandlers handlers)
+  Impl(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> rows, Store& store,
+       std::unique_ptr<SearchWrites> writes, QuietGate& gate, JobSearchHandlers handlers)
       : options_(std::move(options)),
         spec_(spec),
         rows_(std::move(rows)),
         store_(store),
+        writes_(std::move(writes)),
         gate_(gate),
         handlers_(std::move(handlers)),
         warm_starts_(store),
@@ -216,16 +217,16 @@ class JobSearch::Impl {
   // How the model ranked what it had not seen. A report that the Store cannot take now is lost; nothing depends on it.
   void Keep(int64_t task_id, const Task& task, const ModelReport& report) {
     if (task.is_recalling) return;  // The best first: that says nothing.
-    (void)store_.RecordModelRound(task_id, {.trials = task.num_results,
-                                            .batch = static_cast<int64_t>(report.batch),
-                                            .rows = static_cast<int64_t>(report.rows),
-                                            .pairs = report.before.pairs,
-                                            .pairs_right = report.before.pairs_right,
-                                            .regret_at_1 = report.before.regret_at_1,
-                                            .regret_at_8 = report.before.regret_at_8,
-                                            .refitted = report.refitted,
-                                            .trees = report.trees,
-                                            .draft_weight = report.draft_weight});
+    (void)writes_->RecordModelRound(task_id, {.trials = task.num_results,
+                                              .batch = static_cast<int64_t>(report.batch),
+                                              .rows = static_cast<int64_t>(report.rows),
+                                              .pairs = report.before.pairs,
+                                              .pairs_right = report.before.pairs_right,
+                                              .regret_at_1 = report.before.regret_at_1,
+                                              .regret_at_8 = report.before.regret_at_8,
+                                              .refitted = report.refitted,
+                                              .trees = report.trees,
+                                              .draft_weight = report.draft_weight});
   }
 
   StatusOr<TaskMeasurement> Measurement(const TuningKey& key, const PrimFunc& func, const Target& target, uint64_t seed,
@@ -383,7 +384,7 @@ class JobSearch::Impl {
       const std::vector<NewTrial> trials = Draw(*it->second, count);
       if (trials.empty()) break;
       // What the Store cannot take now is lost to the strategy, which has others; the untuned one is asked for again.
-      ASSIGN_OR_RETURN(const auto ids, store_.ProposeTrials(rows_[index].id, trials, TrialState::kProposed));
+      ASSIGN_OR_RETURN(const auto ids, writes_->ProposeTrials(index, trials));
       it->second->untuned.reset();
       for (size_t i = 0; i < trials.size(); ++i) {
         if (ids[i]) proposed.push_back({*ids[i], trials[i].trace_digest});
@@ -424,6 +425,7 @@ class JobSearch::Impl {
   const JobSpec spec_;
   const std::vector<TaskRow> rows_;
   Store& store_;
+  const std::unique_ptr<SearchWrites> writes_;
   QuietGate& gate_;
   const JobSearchHandlers handlers_;
   WarmStarts warm_starts_;
@@ -439,10 +441,10 @@ class JobSearch::Impl {
   std::thread thread_;
 };
 
-JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, Store& store, QuietGate& gate,
-                     JobSearchHandlers handlers)
-    : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, gate,
-                                   std::move(handlers))) {}
+JobSearch::JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, Store& store,
+                     std::unique_ptr<SearchWrites> writes, QuietGate& gate, JobSearchHandlers handlers)
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(spec), std::move(tasks), store, std::move(writes),
+                                   gate, std::move(handlers))) {}
 JobSearch::~JobSearch() = default;
 
 void JobSearch::Prepare(size_t task) {

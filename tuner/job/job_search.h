@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +36,33 @@ struct JobSearchHandlers {
   std::function<void(size_t task, StatusOr<std::vector<ProposedTrial>>)> on_proposed;
   std::function<void(size_t task, StatusOr<PreparedFinals>)> on_finalists;
   std::function<void(bool is_busy)> on_busy;  // Begins or ends using the CPU.
+  std::function<void(Status)> on_broken;      // It has ended for good and answers nothing any more.
+};
+
+// What a search writes. Called on its thread.
+class SearchWrites {
+ public:
+  virtual ~SearchWrites() = default;
+  // As Store::ProposeTrials, in state PROPOSED, of the job's task in this place.
+  virtual StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(size_t task,
+                                                                      std::span<const NewTrial> trials) = 0;
+  virtual Status RecordModelRound(int64_t task_id, const ModelRound& round) = 0;
+};
+
+// Into the store, which must outlive it.
+class StoreSearchWrites : public SearchWrites {
+ public:
+  StoreSearchWrites(Store& store, std::vector<TaskRow> tasks) : store_(store), tasks_(std::move(tasks)) {}
+  StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(size_t task, std::span<const NewTrial> trials) override {
+    return store_.ProposeTrials(tasks_[task].id, trials, TrialState::kProposed);
+  }
+  Status RecordModelRound(int64_t task_id, const ModelRound& round) override {
+    return store_.RecordModelRound(task_id, round);
+  }
+
+ private:
+  Store& store_;
+  const std::vector<TaskRow> tasks_;
 };
 
 struct JobSearchOptions {
@@ -43,9 +72,9 @@ struct JobSearchOptions {
 
 class JobSearch : public JobSearcher {
  public:
-  // Starts the thread. `store` and `gate` must outlive it.
-  JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, Store& store, QuietGate& gate,
-            JobSearchHandlers handlers);
+  // Starts the thread. `store`, which it only reads, and `gate` must outlive it.
+  JobSearch(JobSearchOptions options, JobSpec spec, std::vector<TaskRow> tasks, Store& store,
+            std::unique_ptr<SearchWrites> writes, QuietGate& gate, JobSearchHandlers handlers);
   // Ends soon: after the step under way.
   ~JobSearch() override;
   JobSearch(const JobSearch&) = delete;

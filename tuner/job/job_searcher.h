@@ -35,7 +35,7 @@ struct ProposedTrial {
 };
 
 // The searching of one job; its tasks are named by their place in the job. Requests are served in order. Answers come
-// later: FarmCore::OnPrepared, OnProposed, OnFinalists, OnSearching.
+// later: FarmCore::OnPrepared, OnProposed, OnFinalists, OnSearching; OnSearchBroken when there will be none any more.
 class JobSearcher {
  public:
   virtual ~JobSearcher() = default;

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/codegen/llvm/compile_module.h"
-#include "runtime/measure_policy.h"
+#include "runner/measure_policy.h"
 #include "support/status_macros.h"
 #include "tuner/space/spaces.h"
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "runtime/measure_statistics.h"
+#include "runner/measure_statistics.h"
 #include "support/status_macros.h"
 #include "tuner/feature/draft_estimate.h"
 #include "tuner/feature/feature_extractor.h"

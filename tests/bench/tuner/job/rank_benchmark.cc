@@ -16,7 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "runtime/runner_process.h"
+#include "runner/runner_process.h"
 #include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/cost_model/base_model.h"
