@@ -15,13 +15,12 @@ class BadCandidatesTest : public FarmTest {
   void SetUp() override {
     const std::string bin = LATHE_BIN_DIR, odd = ODD_DIR;
     std::filesystem::create_directories(programs);
-    for (const char* name : {"lathe", "lathe-runner", "lathe-evaluate"})
+    for (const char* name : {"lathe", "lathe-runner", "lathe-evaluate", "lathe-search"})
       std::filesystem::copy_file(bin + "/" + name, programs + "/" + name);
     for (const auto& entry : std::filesystem::directory_iterator(odd)) {
       if (entry.is_regular_file())
         std::filesystem::copy_file(entry.path(), programs + "/" + entry.path().filename().string());
     }
-    setenv("LATHE_ODD", programs.c_str(), 1);
   }
   void Plan(const std::vector<std::string>& words) {
     std::ofstream plan(programs + "/plan");

@@ -1,5 +1,5 @@
-// Any packet: what a runner may have sent, and what it may be sent, decodes or fails cleanly; what is accepted is encoded
-// again to the same.
+// Any packet: what a runner may have sent, and what it may be sent, decodes or fails cleanly; what is accepted is
+// encoded again to the same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -264,6 +264,20 @@ TEST_P(EndlessKernelTest, EndsAtTheWallLimit) {
 INSTANTIATE_TEST_SUITE_P(Kernels, EndlessKernelTest, testing::Values("spin", "sleep"),
                          [](const auto& info) { return std::string(info.param); });
 
+TEST(RunnerProcess, EndsAConstructorThatNeverReturns) {
+  int64_t ahead_ns = 0;
+  RunnerOptions options = kOptions;
+  options.now_ns = [&] { return MonotonicNs() + ahead_ns; };
+  const std::unique_ptr<RunnerProcess> runner = *RunnerProcess::Spawn(options);
+  ASSERT_TRUE(runner->Start(SpecFor("hostile_start", "add")).ok());
+  ASSERT_TRUE(runner->Wait(State::kRunning, kHangGuard));
+  ahead_ns = kWallLimitNs;
+  ASSERT_TRUE(runner->Wait(State::kFinished, kHangGuard));
+  EXPECT_STREQ(RunStatusName(runner->outcome().report.status), RunStatusName(RunStatus::kRunTimeout));
+  EXPECT_THAT(runner->outcome().report.message,
+              HasSubstr("not done after the wall limit of 8.64e+04 s, while loading"));
+}
+
 // Nothing that a trial has started outlives it, whoever of its processes is killed.
 TEST(RunnerProcess, LeavesNothingBehindWhenItIsKilled) {
   const std::unique_ptr<RunnerProcess> runner = *RunnerProcess::Spawn(kOptions);

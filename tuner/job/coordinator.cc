@@ -120,7 +120,8 @@ Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store
       gate_(gate),
       core_({.schedulers = options_.schedulers,
              .resumes_jobs = options_.resumes_jobs,
-             .build_time_limit = options_.build_time_limit},
+             .build_time_limit = options_.build_time_limit,
+             .most_jobs = options_.most_jobs},
             *store_, *this, *options_.clock),
       loop_([this] { return core_.Step(); }) {}
 

@@ -39,6 +39,7 @@ struct CoordinatorOptions {
   ReferenceOptions reference_options;
   bool resumes_jobs = true;  // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
+  size_t most_jobs = 16;  // As FarmCoreOptions.
   // Decides what is due; must outlive the coordinator, which looks at it whenever something happens. Whoever lets it
   // jump asks the coordinator for something, e.g. Progress.
   Clock* clock = &SystemClock();

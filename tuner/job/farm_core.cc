@@ -90,6 +90,7 @@ std::optional<TimePoint> FarmCore::Step() {
       return OkStatus();
     });
   }
+  BeginWaitingJobs();
   std::vector<int64_t> ids;
   for (const auto& [id, job] : jobs_) ids.push_back(id);
   for (const int64_t id : ids) {
@@ -113,6 +114,7 @@ std::optional<TimePoint> FarmCore::NextDeadline() {
   std::optional<TimePoint> next = Earlier(tracker_->NextDeadline(), workers_.NextDeadline());
   next = Earlier(next, desk_.NextDeadline());
   next = Earlier(Earlier(next, retry_effects_at_), retry_commits_at_);
+  next = Earlier(next, waiting_retry_at_);
   for (const auto& [worker, polls] : polls_) {
     for (const Poll& poll : polls) next = Earlier(next, poll.deadline);
   }
@@ -163,6 +165,7 @@ void FarmCore::RetryEffects() {
 
 StatusOr<JobRow> FarmCore::Cancel(int64_t job_id, const std::string& reason) {
   ASSIGN_OR_RETURN(JobRow row, store_.CancelJob(job_id, reason));
+  if (std::erase(waiting_, job_id) > 0) ports_.OnJobLeft(job_id);
   const auto it = jobs_.find(job_id);
   if (it == jobs_.end()) return row;
   Job& job = it->second;

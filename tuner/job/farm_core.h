@@ -75,6 +75,7 @@ struct FarmCoreOptions {
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;
   bool resumes_jobs = true;  // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
+  size_t most_jobs = 16;  // At work at once: each is searched in a process. Others wait, oldest first.
 };
 
 class FarmCore {
@@ -91,7 +92,7 @@ class FarmCore {
   std::optional<TimePoint> Step();
 
   // ---- Clients.
-  // Goes on with a job of the store. OK if it runs already or has ended.
+  // Goes on with a job of the store, when its turn comes. OK if it runs already or has ended.
   Status TakeUp(int64_t job_id);
   StatusOr<JobRow> Cancel(int64_t job_id, const std::string& reason);
   StatusOr<JobProgress> Progress(int64_t job_id);
@@ -213,6 +214,8 @@ class FarmCore {
     TimePoint progressed{};                     // That changed, or it was given something while it had nothing.
   };
   Status Resume(int64_t job_id);
+  Status Begin(const JobRow& row);
+  void BeginWaitingJobs();
   void RenewAfterPause(Duration pause);
   // An effect on the store of something that has happened already: it is tried until it succeeds, and what comes later
   // waits for it. Errors that no repetition mends are logged.
@@ -314,6 +317,8 @@ class FarmCore {
   DeviceDesk desk_;
   WorkerTable workers_;
   std::map<int64_t, Job> jobs_;
+  std::deque<int64_t> waiting_;  // Jobs whose turn comes later.
+  std::optional<TimePoint> waiting_retry_at_;
   std::map<int64_t, int64_t> job_of_trial_;
   std::map<int64_t, JobProgress> ended_;  // As they ended; the latest few.
   std::map<std::string, std::vector<Poll>> polls_;

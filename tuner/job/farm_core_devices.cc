@@ -523,7 +523,10 @@ void FarmCore::OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnsw
   if (answer->ack == Ack::kStale && !answer->record_id) return RefreshTrial(result.trial_id());
   OpenTrial& open = job->open.at(result.trial_id());
   open.times.committed = Now();
-  if (!IsTerminal(answer->trial_state)) return SetTrialState(*job, result.trial_id(), answer->trial_state);
+  if (!IsTerminal(answer->trial_state)) {
+    SetTrialState(*job, result.trial_id(), answer->trial_state);
+    return RefreshTrial(result.trial_id());  // It may have been given out and have failed since.
+  }
   if (open.times.result != TimePoint{} && !open.is_final) job->latencies.Add(open.times, open.idle_ns, open.measure_ns);
   const std::optional<RunResult> row = ToRunResult(result, 0);
   EndTrial(*job, result.trial_id(), answer->trial_state, row ? row->timings : std::nullopt);

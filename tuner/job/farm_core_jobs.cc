@@ -45,14 +45,38 @@ StatusOr<FarmCore::Job> FarmCore::LoadJob(const JobRow& row) {
 }
 
 Status FarmCore::TakeUp(int64_t job_id) {
-  if (jobs_.contains(job_id)) return OkStatus();
-  ASSIGN_OR_RETURN(JobRow row, store_.GetJob(job_id));
+  if (jobs_.contains(job_id) || std::ranges::find(waiting_, job_id) != waiting_.end()) return OkStatus();
+  ASSIGN_OR_RETURN(const JobRow row, store_.GetJob(job_id));
   if (IsTerminal(row.state)) return OkStatus();
-  ASSIGN_OR_RETURN(Job loaded, LoadJob(row));
-  RETURN_IF_ERROR(store_.SetJobState(job_id, JobState::kRunning, ""));
-  loaded.row.state = JobState::kRunning;
-  Job& job = jobs_.emplace(job_id, std::move(loaded)).first->second;
+  if (jobs_.size() < options_.most_jobs) return Begin(row);
+  waiting_.push_back(job_id);
   ports_.OnJobTakenUp(job_id);
+  return OkStatus();
+}
+
+void FarmCore::BeginWaitingJobs() {
+  if (waiting_retry_at_ && Now() < *waiting_retry_at_) return;
+  waiting_retry_at_.reset();
+  while (!waiting_.empty() && jobs_.size() < options_.most_jobs) {
+    const int64_t job_id = waiting_.front();
+    waiting_.pop_front();
+    const Status begun = Resume(job_id);
+    if (Check(begun, "take up a job")) {
+      if (!jobs_.contains(job_id)) ports_.OnJobLeft(job_id);  // It cannot be read, or has been cancelled.
+      continue;
+    }
+    waiting_.push_front(job_id);
+    waiting_retry_at_ = Now() + kRetryAfter;
+    return;
+  }
+}
+
+Status FarmCore::Begin(const JobRow& row) {
+  ASSIGN_OR_RETURN(Job loaded, LoadJob(row));
+  RETURN_IF_ERROR(store_.SetJobState(row.id, JobState::kRunning, ""));
+  loaded.row.state = JobState::kRunning;
+  Job& job = jobs_.emplace(row.id, std::move(loaded)).first->second;
+  ports_.OnJobTakenUp(row.id);
   job.search = ports_.BeginSearch(job.row, job.spec, job.tasks);
   return AdoptOpenTrials(job);
 }
@@ -475,6 +499,7 @@ void FarmCore::Forget(int64_t job_id) {
   ports_.EndSearch(std::move(job.search));
   jobs_.erase(it);
   ports_.OnJobLeft(job_id);
+  looks_again_ |= !waiting_.empty();
 }
 
 StatusOr<JobProgress> FarmCore::Progress(int64_t job_id) {
@@ -482,7 +507,11 @@ StatusOr<JobProgress> FarmCore::Progress(int64_t job_id) {
   if (it == jobs_.end()) {
     if (const auto ended = ended_.find(job_id); ended != ended_.end()) return ended->second;
     ASSIGN_OR_RETURN(JobRow row, store_.GetJob(job_id));
-    return JobProgress{.row = std::move(row)};
+    JobProgress progress{.row = std::move(row)};
+    if (const auto waits = std::ranges::find(waiting_, job_id); waits != waiting_.end())
+      progress.waits_for =
+          fmt::format("its turn: {} jobs are at work, {} wait before it", jobs_.size(), waits - waiting_.begin());
+    return progress;
   }
   const Job& job = it->second;
   const Trouble trouble = troubles_.Worst(Now()).value_or(Trouble{});

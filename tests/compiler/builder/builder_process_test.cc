@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "runner/sandbox.h"
 #include "runtime/kernel_abi.h"
 #include "support/random.h"
 #include "tests/property_runs.h"
@@ -54,6 +55,22 @@ class BuilderProcessTest : public testing::Test {
   }
   std::string folder_;
 };
+
+// Whoever finds a way into the compiler by what it compiles is no further than the folder.
+TEST_F(BuilderProcessTest, OpensNothingOutsideItsFolder) {
+  if ((OfferedConfinement() & kSandboxFiles) == 0) GTEST_SKIP() << "this kernel has no Landlock";
+  std::filesystem::create_directory(folder_ + "/own");
+  BuilderProcess builder({.program = Program(), .folder = folder_ + "/own"});
+  BuildSpec spec = Spec();
+  EXPECT_THAT(ErrorOf(builder.BuildAndWait(spec, kLong)).message, HasSubstr("Permission denied"));
+  spec.output_path = folder_ + "/own/out.so";
+  spec.sections = {{"lathe.graph", "/etc/passwd"}};
+  EXPECT_THAT(ErrorOf(builder.BuildAndWait(spec, kLong)).message,
+              HasSubstr("read section file /etc/passwd: Permission denied"));
+  spec.sections.clear();
+  const BuildResult result = builder.BuildAndWait(spec, kLong);
+  EXPECT_NE(std::get_if<BuildArtifact>(&result.outcome), nullptr) << ErrorOf(result).message;
+}
 
 TEST_F(BuilderProcessTest, BuildsScheduledText) {
   BuilderProcess builder({.program = Program()});

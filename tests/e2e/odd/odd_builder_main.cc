@@ -1,7 +1,7 @@
-// lathe-builder, but for some candidates the compiler fails in ways of its own, or gives kernels that do. $LATHE_ODD is
-// a folder: `plan` has one word per line, for the first, second, ... candidate that any builder of this plan is asked
-// for ("ok", "abort", "hang", "hog", or the name of a file NAME.so beside the plan); `count` is how many were asked
-// for.
+// lathe-builder, but for some candidates the compiler fails in ways of its own, or gives kernels that do. Its own
+// folder has `plan`, with one word per line, for the first, second, ... candidate that any builder of this plan is
+// asked for ("ok", "abort", "hang", "hog", or the name of a file NAME.so beside the plan); `count` is how many were
+// asked for.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
@@ -23,7 +23,7 @@
 namespace lathe {
 namespace {
 
-std::string Folder() { return std::getenv("LATHE_ODD"); }
+std::string Folder() { return std::filesystem::read_symlink("/proc/self/exe").parent_path().string(); }
 
 int NextNumber() {
   const int fd = open((Folder() + "/count").c_str(), O_RDWR | O_CREAT | O_APPEND, 0644);

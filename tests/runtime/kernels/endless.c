@@ -1,5 +1,5 @@
 /* Never ends: `spin` burns CPU time, `sleep` waits in the kernel, where CPU time does not run. */
-#include "meta.h"
+#include "hostile.h"
 LATHE_TEST_META(2, "spin", "sleep");
 
 KERNEL(spin) {
@@ -7,12 +7,8 @@ KERNEL(spin) {
 }
 
 KERNEL(sleep) {
-#if defined(__x86_64__)
-  for (;;) {
-    long result;
-    __asm__ volatile("syscall" : "=a"(result) : "0"(34L) : "rcx", "r11", "memory"); /* pause */
-  }
-#else
-  for (;;) __asm__ volatile("" ::: "memory");
-#endif
+  const struct {
+    long seconds, nanoseconds;
+  } long_time = {1000000, 0};
+  for (;;) CALL(SYS_nanosleep, &long_time, 0);
 }

@@ -535,6 +535,33 @@ TEST(Coordinator, SaysThatADeviceGivesUpOneTrialAfterTheOther) {
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 6)));
 }
 
+TEST(Coordinator, HasJobsWaitForTheirTurn) {
+  std::atomic<bool> may_end = false;
+  FakeFarm farm({.most_jobs = 1});
+  farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
+    PretendedRun run = ByTrialId(spec);
+    run.may_end = [&] { return may_end.load(); };
+    return run;
+  });
+  const auto other = [](const char* size) {
+    std::string text = kMatmulText;
+    for (size_t at = text.find("64"); at != std::string::npos; at = text.find("64", at)) text.replace(at, 2, size);
+    return text;
+  };
+  const int64_t first = farm.Submit(farm.RequestFor(4, "a"));
+  const int64_t second = farm.Submit(farm.RequestFor(4, "b", other("48")));
+  const int64_t third = farm.Submit(farm.RequestFor(4, "c", other("32")));
+  EXPECT_EQ(farm.coordinator().Progress(third)->waits_for, "its turn: 1 jobs are at work, 1 wait before it");
+  EXPECT_EQ(farm.coordinator().Progress(third)->row.state, JobState::kQueued);
+  ASSERT_TRUE(farm.coordinator().CancelJob(second, "not wanted").ok());
+  ASSERT_TRUE(farm.WaitFor(second));
+  may_end = true;
+  ASSERT_TRUE(farm.WaitFor(first));
+  ASSERT_TRUE(farm.WaitFor(third));
+  EXPECT_THAT(farm.CountStates(third), ElementsAre(Pair("OK", 4)));
+  EXPECT_EQ(farm.store().GetJob(second)->state, JobState::kCancelled);
+}
+
 TEST(Coordinator, LetsTwoJobsShareADevice) {
   std::atomic<bool> both_wait = false;  // The first does not get through before the second wants the device.
   FakeFarm farm;

@@ -191,6 +191,7 @@ struct FakeFarmOptions {
   bool has_worker = true;
   SearchFactory searches = SearchAtRandom;
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)> wrap;  // Around the store, if given.
+  size_t most_jobs = 16;
   Clock* clock = &SystemClock();  // The coordinator's; workers and devices live by the real one.
 };
 
@@ -210,6 +211,7 @@ class FakeFarm {
         .searches = options_.searches,
         .schedulers = [] { return MakeRoundRobinScheduler(); },
         .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); },
+        .most_jobs = options_.most_jobs,
         .clock = options_.clock};
     std::unique_ptr<Store> used = *std::move(store);
     if (options_.wrap) used = options_.wrap(std::move(used));

@@ -23,6 +23,30 @@ TEST(ChildProgram, SaysHowItEnded) {
   EXPECT_EQ(RunShell("sleep 100000", std::chrono::milliseconds(50)).code(), StatusCode::kDeadlineExceeded);
 }
 
+// What a client's program does when its reference is computed.
+TEST(Evaluate, NamesAFunctionThatReachesForTheMachine) {
+#ifdef LATHE_SANITIZE
+  GTEST_SKIP() << "sanitizers make calls of their own, so none are forbidden";
+#endif
+  const std::string output = testing::TempDir() + "/lathe_evaluate_" + std::to_string(getpid());
+  const std::atomic<bool> is_cancelled = false;
+  const auto evaluate = [&](const char* file, const char* kernel) {
+    return RunChildProgram({LATHE_BIN_DIR "/lathe-evaluate", std::string(LATHE_TEST_KERNEL_DIR "/") + file + ".so",
+                            kernel, "1", "float32,float32,float32", output, std::to_string(256 << 20), "60"},
+                           kHangGuard, is_cancelled);
+  };
+  EXPECT_TRUE(evaluate("good", "add").ok()) << evaluate("good", "add").message();
+  for (const auto& [file, kernel] : {std::pair{"hostile_files", "reads"},
+                                     {"hostile_processes", "bomb"},
+                                     {"hostile_network", "opens"},
+                                     {"hostile_signals", "kills"}}) {
+    EXPECT_EQ(evaluate(file, kernel).message(), "ended by SIGSYS: it made a system call, which no kernel may")
+        << kernel;
+  }
+  EXPECT_THAT(evaluate("hostile_stack", "overflows").message(), HasSubstr("ended by SIGSEGV"));
+  unlink(output.c_str());
+}
+
 TEST(ChildProgram, EndsWhatTheProgramStarted) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);  // Whoever lives on keeps the end for writing open.
