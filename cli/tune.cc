@@ -42,6 +42,7 @@ struct TuneOptions {
   Place place;
   std::string target = "auto", device = "local", time, cpus, base_model, space{kDefaultSpace};
   int64_t trials = 0, trials_per_task = 0;
+  uint64_t seed = 1;
   int slots = 0;
   bool is_fresh = false, is_json = false, lists_tasks = false, explains = false;
 };
@@ -101,6 +102,7 @@ JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& f
   request.spec.total_trials = options.trials > 0 ? options.trials : has_task_budget ? 0 : kDefaultTrialsPerTask * tasks;
   request.spec.time_limit = time_limit;
   request.spec.is_fresh = options.is_fresh;
+  request.spec.seed = options.seed;
   request.spec.space = space;
   for (const Function& function : functions) {
     const std::string text = Print(IRModule{{function.func}});
@@ -309,6 +311,7 @@ void AddTune(CLI::App& app, int& exit_code) {
   verb->add_option("--base-model", options->base_model,
                    "What searches here begin with: a file of `lathe model train` (default: a part of this program)")
       ->excludes("--server");
+  verb->add_option("--seed", options->seed, "Of the search; another one tries other candidates")->capture_default_str();
   verb->add_flag("--fresh", options->is_fresh, "Measure anew, whatever the database knows");
   verb->add_flag("--list-tasks", options->lists_tasks, "Print the tasks and end");
   verb->add_flag("--explain", options->explains, "Then say why the best are the best, as `lathe explain JOB` does");

@@ -32,6 +32,7 @@ def options():
     parser.add_argument("--only", default="*", help="workloads whose names fit this pattern")
     parser.add_argument("--network", type=Path, action="append", default=[], help="a whole MODEL.onnx, instead of the lists")
     parser.add_argument("--trials", type=int, default=64, help="per task; 0: untuned alone")
+    parser.add_argument("--seed", type=int, default=1, help="of the searches, ours and MetaSchedule's")
     parser.add_argument("--blocks", type=int, default=30)
     parser.add_argument("--cpus", default="0", help="one thread each: 0 or 0,1")
     parser.add_argument("--winograd", action="store_true", help="of networks, also what Winograd's algorithm gives")
@@ -67,9 +68,10 @@ class Comparison:
     def __init__(self, given):
         self.given = given
         self.cpus = [int(cpu) for cpu in given.cpus.split(",")]
-        self.lathe = Lathe(given.build / "bin", given.out / "tuned.db", self.cpus, given.trials)
+        self.lathe = Lathe(given.build / "bin", given.out / "tuned.db", self.cpus, given.trials, given.seed)
         self.peers = sides.commands(given.build / "bench", given.peers)
-        self.tvm_cache = (given.tvm_cache or given.out) / f"{cpu_model()}, {len(self.cpus)} threads, {given.trials} trials"
+        found_by = f"{cpu_model()}, {len(self.cpus)} threads, {given.trials} trials" + (f", seed {given.seed}" if given.seed != 1 else "")
+        self.tvm_cache = (given.tvm_cache or given.out) / found_by
         if given.tvm_cache is None:
             self.peers.pop("MetaSchedule", None)
 
@@ -134,6 +136,7 @@ class Comparison:
             "model": str(folder / "model.onnx"),
             "threads": len(self.cpus),
             "trials": self.given.trials,
+            "seed": self.given.seed,
             "cache": str(self.tvm_cache),
         }
         opened = {}

@@ -8,8 +8,8 @@ import time
 class Lathe:
     """The programs of one build, working on one database."""
 
-    def __init__(self, folder, database, cpus, trials):
-        self.program, self.database, self.trials = folder / "lathe", database, trials
+    def __init__(self, folder, database, cpus, trials, seed):
+        self.program, self.database, self.trials, self.seed = folder / "lathe", database, trials, seed
         self.cpus = ",".join(map(str, cpus))
         self.target = f"auto -num-cores={len(cpus)}"
 
@@ -26,7 +26,7 @@ class Lathe:
         """The artifact, the trials that were measured, and the seconds that this took."""
         begin = time.monotonic()
         words = ["--db", self.database, "--cpus", self.cpus, "--target", self.target, *flags]
-        text = self._call("tune", model, "--trials-per-task", self.trials, "--json", *words)
+        text = self._call("tune", model, "--trials-per-task", self.trials, "--seed", self.seed, "--json", *words)
         report = json.loads(text)
         return self._compile(model, folder / f"{name}.so", self.database, flags), report, time.monotonic() - begin
 
