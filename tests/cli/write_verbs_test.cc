@@ -107,6 +107,22 @@ TEST_F(WriteVerbsTest, DbVerifyNamesWhatIsWrongAndDbBackupCopies) {
   EXPECT_THAT(wrong.err, HasSubstr("verify " + copy + ": 1 problems; restore a copy"));
 }
 
+TEST_F(WriteVerbsTest, DbPruneSaysWhatWouldGoThenLetsItGo) {
+  Fill();
+  const VerbRun planned = Verb({"db", "prune", "--dry-run"});
+  EXPECT_EQ(planned.code, 0) << planned.err;
+  EXPECT_THAT(planned.out, testing::MatchesRegex(path + ": would go: [0-9]+ events, 1 samples of records, 4 blobs\n"))
+      << "the job is open, so its attempts stay; its rows are from 2023";
+  EXPECT_EQ(Verb({"db", "prune"}).out, path + ": gone" + planned.out.substr((path + ": would go").size()));
+  EXPECT_EQ(Verb({"db", "prune"}).out, path + ": gone: nothing\n");
+  EXPECT_EQ(Verb({"db", "prune", "--older-than", "0"}).code, 2);
+  EXPECT_EQ(RunVerb({"db", "prune", "--db", folder / "none.db"}).code, 3);
+  const auto owner = *SqliteStore::Open(path);
+  const VerbRun owned = Verb({"db", "prune"});
+  EXPECT_EQ(owned.code, 4);
+  EXPECT_THAT(owned.err, HasSubstr("prune (a server does it by itself, once an hour): "));
+}
+
 TEST_F(WriteVerbsTest, DbImportGoesThroughTheOwnerInPieces) {
   const std::string lines = folder / "records.jsonl";
   {

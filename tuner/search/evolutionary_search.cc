@@ -107,13 +107,18 @@ class EvolutionarySearch : public SearchStrategy {
     if (static_cast<int>(samples_.size()) >= options_.round) UpdateModel();
   }
 
+  void Exclude(std::vector<Digest> traces) override { excluded_ = std::move(traces); }
+
  private:
   struct Known {
     Member member;
     std::optional<CostSample::Outcome> outcome;
   };
 
-  bool IsKnown(const Member& member) const { return known_.contains(Sha256(member.trace.ToJson())); }
+  bool IsKnown(const Member& member) const {
+    const Digest digest = Sha256(member.trace.ToJson());
+    return known_.contains(digest) || std::binary_search(excluded_.begin(), excluded_.end(), digest);
+  }
 
   // nullopt if the task gives up.
   std::optional<MeasureCandidate> HandOut(Member member) {
@@ -347,6 +352,7 @@ class EvolutionarySearch : public SearchStrategy {
   std::vector<Member> queue_;                            // The rest of this round.
   std::vector<Elite> elites_;                            // Fastest first.
   std::unordered_map<Digest, Known, DigestHash> known_;  // Proposed or observed.
+  std::vector<Digest> excluded_;                         // In order.
   std::vector<CostSample> samples_;                      // Since the last update.
   bool improved_ = false;
   int rounds_without_gain_ = 0;

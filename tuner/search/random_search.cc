@@ -43,6 +43,7 @@ class RandomSearch : public SearchStrategy {
     return candidates;
   }
   void Observe(const MeasuredCandidate& measured) override { seen_.insert(measured.trace_digest); }
+  void Exclude(std::vector<Digest> traces) override { seen_.insert(traces.begin(), traces.end()); }
 
  private:
   const TuneTask& task_;

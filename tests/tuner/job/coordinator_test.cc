@@ -72,6 +72,7 @@ class SaysItLearns : public SearchStrategy {
            .trees = 18,
            .draft_weight = 0.5});
   }
+  void Exclude(std::vector<Digest> traces) override { random_->Exclude(std::move(traces)); }
 
  private:
   std::unique_ptr<SearchStrategy> random_;
