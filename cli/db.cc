@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "cli/database_path.h"
+#include "cli/db_merge.h"
 #include "cli/db_prune.h"
 #include "cli/db_upkeep.h"
 #include "cli/place.h"
@@ -230,6 +231,8 @@ void AddDb(CLI::App& app, int& exit_code) {
   verb->require_subcommand(1);
   AddDbUpkeep(*verb, exit_code);
   AddDbPrune(*verb, exit_code);
+  AddDbMerge(*verb, exit_code);
+  AddDbPack(*verb, exit_code);
   CLI::App* out = verb->add_subcommand("export", "Write every workload and record as JSON lines");
   out->add_option("FILE", options->out, "where to; -: stdout")->capture_default_str();
   out->add_option("--db", options->place.database, "the database file");
