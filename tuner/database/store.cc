@@ -33,7 +33,9 @@ std::vector<int64_t> ChooseIds(std::vector<RecordOutcome> outcomes, size_t most)
 }
 
 StatusOr<std::vector<RecordOutcome>> Outcomes(Store& store, const TuningKey& key, const OutcomeFilter& filter) {
+  ASSIGN_OR_RETURN(const int64_t about, store.CountMeasured(key));
   std::vector<RecordOutcome> outcomes;
+  outcomes.reserve(static_cast<size_t>(about));
   for (Page page{.limit = 10'000};;) {
     ASSIGN_OR_RETURN(const std::vector<RecordOutcome> rows, store.ListOutcomes(key, page));
     std::ranges::copy_if(rows, std::back_inserter(outcomes), filter);

@@ -31,7 +31,7 @@ constexpr size_t kNearestKeys = 4;       // Workloads whose schedules a search b
 constexpr size_t kMostPerNeighbour = 4;  // the fastest of each;
 constexpr size_t kTeachers = 2;          // of the nearest the model learns,
 constexpr size_t kMostTaught = 64;       // from this many measurements of each.
-constexpr size_t kMostRecalled = 2000;   // Of a key. More teach little, and each is replayed.
+constexpr size_t kMostRecalled = 1000;   // Of a key. More teach little, and each is replayed.
 constexpr int kWarmShare = 2;            // One of this many of the first round; what comes of them guides the rest.
 constexpr uint64_t kInputSeed = 1;       // One per workload is enough: every candidate of it sees the same inputs.
 constexpr uint64_t kFinalInputSeed = 2;  // What is right by accident on those is wrong on these.
@@ -314,9 +314,10 @@ class JobSearch::Impl {
     ASSIGN_OR_RETURN(const PartOfHistory part,
                      SomeHistory(store_, row.key, kMostRecalled, prepared.untuned_trace, counts));
     if (!part.is_whole) RETURN_IF_ERROR(ExcludeMeasured(index, task));
+    std::vector<MeasuredCandidate> measured;
     for (const TuningRecord& record : part.records) {
       if (record.final_round == 0) ++task.num_results;
-      task.strategy->Observe(ToMeasured(record));
+      measured.push_back(ToMeasured(record));
       if (record.late) continue;  // It informs; what it says is measured again before anything is compared with it.
       const bool is_timed = IsTimed(record.status);
       if (is_timed && (prepared.best_ns == 0 || record.timings->median_ns < prepared.best_ns))
@@ -325,6 +326,7 @@ class JobSearch::Impl {
       task.untuned.reset();
       if (is_timed) prepared.untuned_ns = record.timings->median_ns;
     }
+    task.strategy->Recall(measured);
     return OkStatus();
   }
 
@@ -386,7 +388,9 @@ class JobSearch::Impl {
     if (!task.ok()) return;  // It teaches nothing; the search does without.
     task->before_replay = [this] { return MayGoOn(); };
     const auto strategy = options_.strategies(*task, SeedOf(spec_, key), [](const ModelReport&) {});
-    for (const TuningRecord& record : EvenlyOver(history, kMostTaught)) strategy->Observe(ToMeasured(record));
+    std::vector<MeasuredCandidate> measured;
+    for (const TuningRecord& record : EvenlyOver(history, kMostTaught)) measured.push_back(ToMeasured(record));
+    strategy->Recall(measured);
   }
 
   bool MayGoOn() {

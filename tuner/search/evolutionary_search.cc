@@ -87,6 +87,25 @@ class EvolutionarySearch : public SearchStrategy {
   }
 
   void Observe(const MeasuredCandidate& measured) override {
+    Note(measured);
+    if (static_cast<int>(samples_.size()) >= options_.round) UpdateModel();
+  }
+
+  void Recall(std::span<const MeasuredCandidate> measured) override {
+    for (const MeasuredCandidate& one : measured) Note(one);
+    if (static_cast<int>(samples_.size()) >= options_.round) UpdateModel();
+  }
+
+  void Exclude(std::vector<Digest> traces) override { excluded_ = std::move(traces); }
+
+ private:
+  struct Known {
+    Member member;
+    std::optional<CostSample::Outcome> outcome;
+  };
+
+  // For the next update of the model.
+  void Note(const MeasuredCandidate& measured) {
     auto known = known_.find(measured.trace_digest);
     if (known == known_.end()) {
       const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(measured.trace_json);
@@ -104,16 +123,7 @@ class EvolutionarySearch : public SearchStrategy {
     if (outcome == CostSample::Outcome::kFailed) trials_.Failed(member.sketch);
     samples_.push_back({member.features, options_.model_task, outcome, measured.median_ns});
     if (outcome == CostSample::Outcome::kTimed) AddElite({member.sketch, member.trace, measured.median_ns});
-    if (static_cast<int>(samples_.size()) >= options_.round) UpdateModel();
   }
-
-  void Exclude(std::vector<Digest> traces) override { excluded_ = std::move(traces); }
-
- private:
-  struct Known {
-    Member member;
-    std::optional<CostSample::Outcome> outcome;
-  };
 
   bool IsKnown(const Member& member) const {
     const Digest digest = Sha256(member.trace.ToJson());
