@@ -16,7 +16,7 @@
 #include "cli/verbs.h"
 #include "support/file.h"
 #include "support/status_macros.h"
-#include "tuner/database/sqlite_store.h"
+#include "tuner/database/pack.h"
 
 namespace lathe {
 namespace {
@@ -74,7 +74,7 @@ StatusOr<int> Run(const CompileOptions& options) {
   std::unique_ptr<SqliteStore> store;
   const std::string database = DatabasePath(options.database);
   if (std::filesystem::exists(database)) {
-    ASSIGN_OR_RETURN(store, SqliteStore::OpenReadOnly(database));
+    ASSIGN_OR_RETURN(store, OpenSchedules(database));
   } else if (!options.database.empty()) {
     return NotFound(fmt::format("open {}: no such file; tune something first or check the path", database));
   }
@@ -98,7 +98,8 @@ void AddCompile(CLI::App& app, int& exit_code) {
   verb->add_option("--opt-level", options->opt_level, "0: operators on their own ... 3: fused, weights laid out")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
-  verb->add_option("--db", options->database, "Database file (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
+  verb->add_option("--db", options->database,
+                   "Database file, or a pack (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
   verb->add_option("--schedules", options->schedules,
                    "FILE.py: schedules to take for the kernels that it names, as `lathe show --schedules` prints them");
   verb->add_flag("--json", options->is_json, "Print the kernels as JSON");

@@ -9,6 +9,8 @@
 #include <sstream>
 
 #include "cli/database_path.h"
+#include "cli/db_merge.h"
+#include "cli/db_prune.h"
 #include "cli/db_upkeep.h"
 #include "cli/place.h"
 #include "cli/report_error.h"
@@ -224,9 +226,13 @@ int RunImport(const DbOptions& options) {
 
 void AddDb(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<DbOptions>();
-  CLI::App* verb = app.add_subcommand("db", "Copy records out of a database and into another; check it, copy it");
+  CLI::App* verb =
+      app.add_subcommand("db", "Copy records out of a database and into another; check it, copy it, prune it");
   verb->require_subcommand(1);
   AddDbUpkeep(*verb, exit_code);
+  AddDbPrune(*verb, exit_code);
+  AddDbMerge(*verb, exit_code);
+  AddDbPack(*verb, exit_code);
   CLI::App* out = verb->add_subcommand("export", "Write every workload and record as JSON lines");
   out->add_option("FILE", options->out, "where to; -: stdout")->capture_default_str();
   out->add_option("--db", options->place.database, "the database file");

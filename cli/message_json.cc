@@ -140,7 +140,7 @@ Json ToJson(const v1::Device& device) {
 
 namespace {
 
-Json ToJson(const v1::ModelRound& round) {
+Json RoundToJson(const v1::ModelRound& round) {
   return {{"trials", round.trials()},
           {"at_unix_ns", round.at_unix_ns()},
           {"batch", round.batch()},
@@ -154,7 +154,7 @@ Json ToJson(const v1::ModelRound& round) {
           {"draft_weight", round.draft_weight()}};
 }
 
-Json ToJson(const v1::DecisionStory& decision) {
+Json DecisionToJson(const v1::DecisionStory& decision) {
   Json json = {
       {"name", decision.name()}, {"chosen", decision.chosen()}, {"share", decision.share()}, {"values", Json::array()}};
   for (const v1::ValueStory& value : decision.values()) {
@@ -194,8 +194,8 @@ Json ToJson(const v1::TaskExplanation& told) {
   json["outcomes"] = Json::object();
   for (const v1::StateCount& count : told.outcomes()) json["outcomes"][count.state()] = count.trials();
   for (const double ns : told.result_ns()) json["result_ns"].push_back(NumberOrNull(ns));
-  for (const v1::ModelRound& round : told.rounds()) json["rounds"].push_back(ToJson(round));
-  for (const v1::DecisionStory& decision : told.decisions()) json["decisions"].push_back(ToJson(decision));
+  for (const v1::ModelRound& round : told.rounds()) json["rounds"].push_back(RoundToJson(round));
+  for (const v1::DecisionStory& decision : told.decisions()) json["decisions"].push_back(DecisionToJson(decision));
   for (const v1::NeighbourStory& neighbour : told.neighbours()) {
     json["neighbours"].push_back({{"name", neighbour.name()},
                                   {"chosen", neighbour.chosen()},

@@ -52,6 +52,10 @@ bool IsCurrent(const CodegenVersion& version) {
 
 void AddNetworkFlags(CLI::App& verb, std::string& target, NetworkFlags& network) {
   verb.add_option("--target", target, "TVM target string or tag; auto asks this machine")->capture_default_str();
+  AddNetworkShapeFlags(verb, network);
+}
+
+void AddNetworkShapeFlags(CLI::App& verb, NetworkFlags& network) {
   verb.add_option("--input-shape", network.input_shapes,
                   "NAME=1,3,224,224: for inputs whose shape the model leaves open");
   verb.add_flag(

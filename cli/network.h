@@ -25,6 +25,8 @@ struct NetworkFlags {
 };
 // --target, --input-shape and --winograd.
 void AddNetworkFlags(CLI::App& verb, std::string& target, NetworkFlags& network);
+// Those without --target.
+void AddNetworkShapeFlags(CLI::App& verb, NetworkFlags& network);
 
 // By its name, else by how it begins.
 bool IsOnnxFile(const std::string& path);

@@ -6,7 +6,7 @@
 #include "cli/database_path.h"
 #include "support/clock.h"
 #include "support/status_macros.h"
-#include "tuner/database/sqlite_store.h"
+#include "tuner/database/pack.h"
 #include "tuner/service/client.h"
 #include "tuner/service/core_api.h"
 #include "tuner/service/store_core.h"
@@ -46,7 +46,7 @@ StatusOr<Session> Session::Open(const Place& place, Access access) {
   if (access == Access::kWrite) {
     ASSIGN_OR_RETURN(parts->store, SqliteStore::Open(path));
   } else {
-    ASSIGN_OR_RETURN(parts->store, SqliteStore::OpenReadOnly(path));
+    ASSIGN_OR_RETURN(parts->store, OpenSchedules(path));
   }
   const bool is_served = owner.ok() && SomebodyListens(owner->unix_path);
   parts->core = std::make_unique<StoreCore>(

@@ -9,7 +9,7 @@
 namespace lathe {
 
 enum class Access {
-  kRead,   // The file beside its owner, unless a server is named.
+  kRead,   // The file beside its owner, or a pack, unless a server is named.
   kLive,   // Through the owner if it listens, else the file.
   kWrite,  // Through the owner if it listens, else as owner of the file, which must exist.
 };

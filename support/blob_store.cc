@@ -16,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kPartEnd = ".part";
+
 class File {
  public:
   File(const std::string& path, int flags) : fd_(open(path.c_str(), flags | O_CLOEXEC, 0644)) {}
@@ -86,18 +88,21 @@ StatusOr<BlobStore> BlobStore::Open(std::string directory, int64_t limit_bytes) 
 
 Status BlobStore::TakeInFolder() {
   struct Found {
-    fs::file_time_type used;
     Digest digest;
-    int64_t size;
+    FileStamp stamp;
   };
   std::vector<Found> found;
   std::error_code error;
   for (const fs::directory_entry& entry : fs::directory_iterator(directory_, error)) {
     const std::string name = entry.path().filename().string();
-    const StatusOr<Digest> digest = Digest::FromHex(name);
-    if (digest.ok()) {
-      std::error_code ignored;
-      found.push_back({entry.last_write_time(ignored), *digest, static_cast<int64_t>(entry.file_size(ignored))});
+    const bool is_part = name.ends_with(kPartEnd);
+    const StatusOr<Digest> digest = Digest::FromHex(is_part ? name.substr(0, name.size() - kPartEnd.size()) : name);
+    const std::optional<FileStamp> stamp = digest.ok() ? StampOf(entry.path().string()) : std::nullopt;
+    if (stamp && is_part) {
+      parts_[*digest] = stamp->size;
+      part_bytes_ += stamp->size;
+    } else if (stamp) {
+      found.push_back({*digest, *stamp});
     } else if (name.ends_with(".tmp")) {
       std::error_code ignored;
       fs::remove(entry.path(), ignored);
@@ -105,8 +110,9 @@ Status BlobStore::TakeInFolder() {
   }
   if (error)
     return Unavailable(fmt::format("read blob store {}: {}; check its permissions", directory_, error.message()));
-  std::sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.used < b.used; });
-  for (const Found& blob : found) Remember(blob.digest, blob.size);
+  std::sort(found.begin(), found.end(),
+            [](const Found& a, const Found& b) { return a.stamp.modified_ns < b.stamp.modified_ns; });
+  for (const Found& blob : found) Remember(blob.digest, blob.stamp.size, blob.stamp.modified_ns);
   return OkStatus();
 }
 
@@ -142,15 +148,16 @@ Status BlobStore::GiveName(const std::string& temporary, const Digest& digest, i
   const std::string path = FinalPath(digest);
   if (std::rename(temporary.c_str(), path.c_str()) != 0) return FileError("rename", temporary);
   RETURN_IF_ERROR(Sync(directory_, O_RDONLY | O_DIRECTORY));
-  Remember(digest, size);
-  blobs_.at(digest).checked = StampOf(path);
+  const std::optional<FileStamp> stamp = StampOf(path);
+  Remember(digest, size, stamp ? stamp->modified_ns : 0);
+  blobs_.at(digest).checked = stamp;
   return OkStatus();
 }
 
 StatusOr<Digest> BlobStore::Put(std::string_view content) {
   const Digest digest = Sha256(content);
   if (Blob* blob = Find(digest)) {
-    Touch(*blob);
+    Touch(digest, *blob);
     return digest;
   }
   RETURN_IF_ERROR(MakeRoom(static_cast<int64_t>(content.size())));
@@ -167,7 +174,7 @@ StatusOr<Digest> BlobStore::Put(std::string_view content) {
 StatusOr<std::string> BlobStore::Path(const Digest& digest) {
   Blob* blob = Find(digest);
   if (blob == nullptr) return NotHere(digest);
-  Touch(*blob);
+  Touch(digest, *blob);
   return FinalPath(digest);
 }
 
@@ -212,21 +219,25 @@ StatusOr<bool> BlobStore::Append(const Digest& digest, int64_t offset, std::stri
   }
   if (end > total)
     return InvalidArgument(fmt::format("append to blob {}: {} bytes, its size is {}", digest.ToHex(), end, total));
-  if (offset == 0) RETURN_IF_ERROR(MakeRoom(total));
+  RETURN_IF_ERROR(MakeRoom(total - held, digest));
   const std::string part = PartPath(digest);
   {
     const File file(part, O_WRONLY | O_CREAT);
     if (!file.ok()) return FileError("create", part);
-    RETURN_IF_ERROR(WriteAll(file, part, data, offset));
+    const Status written = WriteAll(file, part, data, offset);
+    const int64_t size = PartialSize(digest);
+    part_bytes_ += size - std::exchange(parts_[digest], size);
+    RETURN_IF_ERROR(written);
   }
   if (end < total) return false;
   ASSIGN_OR_RETURN(const Digest actual, DigestOfFile(part));
   if (actual != digest) {
-    unlink(part.c_str());
+    DropPart(digest);
     return DataLoss(fmt::format("blob {}: the {} bytes received have digest {}; fetch it again", digest.ToHex(), total,
                                 actual.ToHex()));
   }
   RETURN_IF_ERROR(GiveName(part, digest, total));
+  DropPart(digest);  // It is a blob now.
   return true;
 }
 
@@ -235,20 +246,68 @@ void BlobStore::Unpin(const Digest& digest) {
   if (it != pins_.end() && --it->second == 0) pins_.erase(it);
 }
 
-Status BlobStore::MakeRoom(int64_t bytes) {
+Status BlobStore::MakeRoom(int64_t bytes, const Digest& blob) {
   if (limit_bytes_ <= 0) return OkStatus();
-  for (auto it = uses_.begin(); it != uses_.end() && bytes_ + bytes > limit_bytes_;) {
+  const auto used = [&] { return bytes_ + part_bytes_; };
+  DropParts(blob, used() + bytes - limit_bytes_);
+  for (auto it = uses_.begin(); it != uses_.end() && used() + bytes > limit_bytes_;) {
     const Digest digest = *it++;
     if (pins_.contains(digest)) continue;
     Delete(digest);
   }
-  if (bytes_ + bytes <= limit_bytes_) return OkStatus();
+  if (used() + bytes <= limit_bytes_) return OkStatus();
   return ResourceExhausted(fmt::format("blob store {}: {} bytes asked for, {} of {} are in use; raise the limit",
-                                       directory_, bytes, bytes_, limit_bytes_));
+                                       directory_, bytes, used(), limit_bytes_));
 }
 
-void BlobStore::Remember(const Digest& digest, int64_t size) {
-  blobs_[digest] = {size, uses_.insert(uses_.end(), digest), std::nullopt};
+// Nobody fetches these at present; whoever does later begins anew.
+void BlobStore::DropParts(const Digest& except, int64_t bytes) {
+  std::vector<Digest> dropped;
+  for (const auto& [digest, size] : parts_) {
+    if (bytes <= 0) break;
+    if (digest == except || pins_.contains(digest)) continue;
+    bytes -= size;
+    dropped.push_back(digest);
+  }
+  for (const Digest& digest : dropped) DropPart(digest);
+}
+
+void BlobStore::DropPart(const Digest& digest) {
+  unlink(PartPath(digest).c_str());
+  const auto part = parts_.find(digest);
+  if (part == parts_.end()) return;
+  part_bytes_ -= part->second;
+  parts_.erase(part);
+}
+
+std::vector<StoredBlob> BlobStore::List() const {
+  std::vector<StoredBlob> list;
+  for (const Digest& digest : uses_) {
+    const Blob& blob = blobs_.at(digest);
+    list.push_back({digest, blob.size, blob.used_unix_ns, pins_.contains(digest)});
+  }
+  return list;
+}
+
+bool BlobStore::DeleteUnused(const StoredBlob& blob) {
+  const auto it = blobs_.find(blob.digest);
+  if (it == blobs_.end() || pins_.contains(blob.digest) || it->second.used_unix_ns != blob.last_used_unix_ns)
+    return false;
+  Delete(blob.digest);
+  return true;
+}
+
+// The file says so, too: to the next process, and to whoever asks how long nobody used it.
+void BlobStore::Touch(const Digest& digest, Blob& blob) {
+  uses_.splice(uses_.end(), uses_, blob.use);
+  const std::string path = FinalPath(digest);
+  if (utimensat(AT_FDCWD, path.c_str(), nullptr, 0) != 0) return;
+  blob.checked = StampOf(path);
+  if (blob.checked) blob.used_unix_ns = blob.checked->modified_ns;
+}
+
+void BlobStore::Remember(const Digest& digest, int64_t size, int64_t used_unix_ns) {
+  blobs_[digest] = {size, uses_.insert(uses_.end(), digest), used_unix_ns, std::nullopt};
   bytes_ += size;
 }
 

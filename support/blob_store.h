@@ -1,7 +1,7 @@
 // Files named by the SHA-256 of their content. A file has its name only after its content was checked and is on the
 // disk; what an earlier process left, or what has changed since, is hashed before it is used, and deleted if it is not
-// what its name says. So whoever finds a path may use it. Used by the coordinator (artifacts, models) and by devices
-// (least recently used files go first).
+// what its name says. So whoever finds a path may use it. Used by the coordinator (artifacts, references) and by
+// devices (least recently used files go first; a file's time of modification says when it was used last).
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,25 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "support/digest.h"
 #include "support/status.h"
 
 namespace lathe {
 
+struct StoredBlob {
+  Digest digest;
+  int64_t size_bytes = 0, last_used_unix_ns = 0;
+  bool is_pinned = false;
+};
+
 // Not thread-safe. One process owns the folder; readers of other processes may open files by path.
 class BlobStore {
  public:
   // Creates `directory` if needed, takes in the blobs already there, and deletes what was left half-written by an
-  // earlier process, except parts that can be resumed. `limit_bytes` <= 0: no limit.
+  // earlier process, except parts that can be resumed. `limit_bytes` <= 0: no limit. Parts count; when room is needed
+  // they go first.
   static StatusOr<BlobStore> Open(std::string directory, int64_t limit_bytes);
 
   // The whole content at once. Storing what is there already is cheap.
@@ -42,7 +50,11 @@ class BlobStore {
   // A pinned blob is never evicted. Counts; a pin may come before its blob.
   void Pin(const Digest& digest) { ++pins_[digest]; }
   void Unpin(const Digest& digest);
-  int64_t bytes() const { return bytes_; }
+  int64_t bytes() const { return bytes_; }  // Of complete blobs.
+  // Complete blobs, least recently used first.
+  std::vector<StoredBlob> List() const;
+  // Unless it is pinned, or was used since it was listed: then false.
+  bool DeleteUnused(const StoredBlob& blob);
   const std::string& directory() const { return directory_; }
 
  private:
@@ -53,6 +65,7 @@ class BlobStore {
   struct Blob {
     int64_t size;
     std::list<Digest>::iterator use;
+    int64_t used_unix_ns;
     std::optional<FileStamp> checked;  // Of the file when its content was hashed.
   };
   BlobStore(std::string directory, int64_t limit_bytes) : directory_(std::move(directory)), limit_bytes_(limit_bytes) {}
@@ -64,16 +77,21 @@ class BlobStore {
   Blob* Find(const Digest& digest);
   Status NotHere(const Digest& digest) const;
   Status GiveName(const std::string& temporary, const Digest& digest, int64_t size);
-  Status MakeRoom(int64_t bytes);
-  void Remember(const Digest& digest, int64_t size);
+  // For so many bytes more; a part of `blob` stays.
+  Status MakeRoom(int64_t bytes, const Digest& blob = Digest());
+  void DropParts(const Digest& except, int64_t bytes);
+  void DropPart(const Digest& digest);
+  void Remember(const Digest& digest, int64_t size, int64_t used_unix_ns);
   void Delete(const Digest& digest);
-  void Touch(Blob& blob) { uses_.splice(uses_.end(), uses_, blob.use); }
+  void Touch(const Digest& digest, Blob& blob);
 
   std::string directory_;
   int64_t limit_bytes_;
-  int64_t bytes_ = 0;       // Of complete blobs.
+  int64_t bytes_ = 0;       // Of complete blobs,
+  int64_t part_bytes_ = 0;  // and of parts.
   std::list<Digest> uses_;  // Least recently used first.
   std::unordered_map<Digest, Blob, DigestHash> blobs_;
+  std::unordered_map<Digest, int64_t, DigestHash> parts_;  // Their sizes.
   std::unordered_map<Digest, int, DigestHash> pins_;
 };
 

@@ -126,6 +126,19 @@ Status Connection::CopyTo(const std::string& path) {
   return code == SQLITE_OK ? OkStatus() : copy->Error("copy to", code);
 }
 
+StatusOr<Connection::LogSync> Connection::LogSyncer() {
+  sqlite3_file* log = nullptr;
+  const int code = sqlite3_file_control(db_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (code != SQLITE_OK) return Error("find the log of", code);
+  if (log == nullptr || log->pMethods == nullptr) return LogSync();
+  return LogSync([log, path = path_] {
+    const int result = log->pMethods->xSync(log, SQLITE_SYNC_NORMAL);
+    if (result == SQLITE_OK) return OkStatus();
+    return Status(
+        Unavailable(fmt::format("sync the log of {}: {}; check the disk and repeat", path, sqlite3_errstr(result))));
+  });
+}
+
 StatusOr<Statement*> Connection::Cached(std::string_view sql) {
   auto found = cache_.find(sql);
   if (found == cache_.end()) {

@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,11 @@ class Connection {
 
   // A copy of the database as it is at one moment, synced, in a new file. Whoever writes goes on meanwhile.
   Status CopyTo(const std::string& path);
+
+  // Brings what was committed before its call to the disk, without the connection: on any thread, while that is open
+  // and used by its own. Asked for after the first commit. Empty: nothing is to be done, in memory or without a WAL.
+  using LogSync = std::function<Status()>;
+  StatusOr<LogSync> LogSyncer();
 
   int64_t last_insert_id() const;
   // The whole database as the bytes of its file, and back: replaces what a connection in memory holds.

@@ -3,6 +3,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler/script/canonical.h"
+#include "compiler/script/parser.h"
 #include "compiler/target/target.h"
 #include "support/sqlite.h"
 #include "tests/cli/cli_testing.h"
@@ -105,6 +107,104 @@ TEST_F(WriteVerbsTest, DbVerifyNamesWhatIsWrongAndDbBackupCopies) {
   EXPECT_EQ(wrong.code, 1);
   EXPECT_EQ(wrong.out, "key: number 1: 9 measured traces are counted, it has 5\n");
   EXPECT_THAT(wrong.err, HasSubstr("verify " + copy + ": 1 problems; restore a copy"));
+}
+
+TEST_F(WriteVerbsTest, DbPruneSaysWhatWouldGoThenLetsItGo) {
+  Fill();
+  const VerbRun planned = Verb({"db", "prune", "--dry-run"});
+  EXPECT_EQ(planned.code, 0) << planned.err;
+  EXPECT_THAT(planned.out, testing::MatchesRegex(path + ": would go: [0-9]+ events, 1 samples of records, 4 blobs\n"))
+      << "the job is open, so its attempts stay; its rows are from 2023";
+  EXPECT_EQ(Verb({"db", "prune"}).out, path + ": gone" + planned.out.substr((path + ": would go").size()));
+  EXPECT_EQ(Verb({"db", "prune"}).out, path + ": gone: nothing\n");
+  EXPECT_EQ(Verb({"db", "prune", "--older-than", "0"}).code, 2);
+  EXPECT_EQ(RunVerb({"db", "prune", "--db", folder / "none.db"}).code, 3);
+  const auto owner = *SqliteStore::Open(path);
+  const VerbRun owned = Verb({"db", "prune"});
+  EXPECT_EQ(owned.code, 4);
+  EXPECT_THAT(owned.err, HasSubstr("prune (a server does it by itself, once an hour): "));
+}
+
+// A database with one record of a function, and the function as a file.
+class FunctionFileTest : public WriteVerbsTest {
+ protected:
+  void SetUp() override {
+    std::ofstream(function) << kMatmulRelu;
+    AddRecord(path, kMatmulRelu, 1000);
+  }
+  static void AddRecord(const std::string& database, const std::string& text, double median_ns) {
+    const auto store = *SqliteStore::Open(database);
+    const PrimFunc func = *ParsePrimFunc(text, "test.py");
+    TuningRecord record{.result_key = Sha256(fmt::format("{}", median_ns)), .key = MakeKey()};
+    record.key.workload = WorkloadDigest(func);
+    record.key.target = Target::Parse(kTarget)->ToString();
+    record.timings = MakeTimings(median_ns);
+    record.trace_json = "[[],[]]";
+    record.trace_digest = Sha256(record.trace_json);
+    ASSERT_TRUE(store->PutWorkload({record.key.workload, func.name, text}).ok());
+    ASSERT_TRUE(store->ImportRecords(std::vector{record}).ok());
+  }
+  static constexpr char kTarget[] = "llvm -mcpu=x86-64-v3 -num-cores=1";
+  const std::string function = folder / "matmul.py";
+};
+
+TEST_F(FunctionFileTest, DbPackWritesWhatBestReadsAsADatabase) {
+  const std::string pack = folder / "best.pack";
+  const VerbRun run = Verb({"db", "pack", function, "--target", kTarget, "-o", pack});
+  EXPECT_EQ(run.code, 0) << run.err;
+  EXPECT_EQ(run.err,
+            "lathe: " + pack + ": 1 of 1 schedules\nnext: lathe compile MODEL.onnx -o MODEL.so --db " + pack + "\n");
+  EXPECT_FALSE(std::filesystem::exists(pack + ".part"));
+  const std::vector<std::string> best{"best", function, "--target", kTarget, "--json"};
+  EXPECT_THAT(Verb(best).out, HasSubstr("\"median_ns\": 1000"));
+  EXPECT_EQ(RunVerb({"best", function, "--target", kTarget, "--json", "--db", pack}).out, Verb(best).out);
+  const std::string again = folder / "again.pack";
+  EXPECT_EQ(RunVerb({"db", "pack", function, "--target", kTarget, "-o", again, "--db", pack}).code, 0);
+  EXPECT_EQ(Contents(again), Contents(pack)) << "the same schedules are the same bytes";
+  std::filesystem::resize_file(again, 300);
+  EXPECT_THAT(RunVerb({"best", "--db", again}).err, HasSubstr("read pack " + again + ": its last line is missing"));
+}
+
+TEST_F(FunctionFileTest, DbPackNamesWhatItMisses) {
+  const std::string pack = folder / "best.pack", other = "llvm -mcpu=cortex-a72 -num-cores=4";
+  const VerbRun some = Verb({"db", "pack", "--target", kTarget, "--target", other, function, "-o", pack});
+  EXPECT_EQ(some.code, 0) << some.err;
+  EXPECT_THAT(some.err, HasSubstr("MISS main "));
+  EXPECT_THAT(some.err, HasSubstr("1 of 2 schedules"));
+  const std::string nothing = folder / "none.pack";
+  const VerbRun none = Verb({"db", "pack", function, "--target", other, "-o", nothing});
+  EXPECT_EQ(none.code, 3);
+  EXPECT_THAT(none.err, HasSubstr("nothing of this was tuned for these targets"));
+  EXPECT_FALSE(std::filesystem::exists(nothing));
+  EXPECT_EQ(Verb({"db", "pack", function, "--target", kTarget, "-o", path}).code, 2) << "a database is there";
+}
+
+TEST_F(FunctionFileTest, DbMergeTakesInAnotherDatabase) {
+  const std::string other = folder / "other.db";
+  std::string renamed = kMatmulRelu;  // The function and a buffer: schedules do not ask for these.
+  for (const auto& [from, to] : {std::pair("def main", "def fused"), std::pair("C", "Product")})
+    for (size_t at = 0; (at = renamed.find(from, at)) != std::string::npos; at += std::string(to).size())
+      renamed.replace(at, std::string(from).size(), to);
+  AddRecord(other, renamed, 900);
+  const VerbRun run = Verb({"db", "merge", other});
+  EXPECT_EQ(run.code, 0) << run.err << run.out;
+  EXPECT_EQ(run.err, "lathe: 1 workloads: 0 new, 1 known, 0 refused\nlathe: 1 records: 1 new, 0 known, 0 refused\n");
+  EXPECT_THAT(Verb({"db", "merge", other}).err, HasSubstr("1 records: 0 new, 1 known, 0 refused"));
+  EXPECT_THAT(Verb({"best", "--json"}).out, HasSubstr("\"median_ns\": 900"));
+  EXPECT_THAT(Verb({"db", "merge", path}).err, HasSubstr("it is the database itself"));
+  EXPECT_EQ(Verb({"db", "merge", folder / "none.db"}).code, 3);
+}
+
+TEST_F(FunctionFileTest, DbMergeRefusesSchedulesThatNameOtherBlocks) {
+  const std::string other = folder / "other.db";
+  std::string renamed = kMatmulRelu;
+  renamed.replace(renamed.find("\"relu\""), 6, "\"clip\"");
+  AddRecord(other, renamed, 900);
+  const VerbRun run = Verb({"db", "merge", other});
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.out, HasSubstr("it is here under other names of blocks"));
+  EXPECT_THAT(run.out, HasSubstr(": its workload was refused"));
+  EXPECT_THAT(Verb({"best", "--json"}).out, HasSubstr("\"median_ns\": 1000"));
 }
 
 TEST_F(WriteVerbsTest, DbImportGoesThroughTheOwnerInPieces) {

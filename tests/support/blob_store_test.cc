@@ -1,6 +1,8 @@
 #include "support/blob_store.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -22,6 +24,11 @@ class BlobStoreTest : public testing::Test {
     EXPECT_TRUE(store.ok()) << store.status().message();
     return *std::move(store);
   }
+  void SetUse(const Digest& digest, time_t unix_seconds) {
+    const timespec times[2] = {{unix_seconds, 0}, {unix_seconds, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, (directory_ + "/" + digest.ToHex()).c_str(), times, 0), 0);
+  }
+  static constexpr int64_t kSecond = 1'000'000'000;
   std::string directory_;
 };
 
@@ -68,6 +75,55 @@ TEST_F(BlobStoreTest, EvictsTheLeastRecentlyUsedUnlessPinned) {
   EXPECT_TRUE(store.Put("dddd").ok());
   EXPECT_FALSE(store.Contains(a));
   EXPECT_EQ(store.bytes(), 8);
+}
+
+TEST_F(BlobStoreTest, CountsPartsAndDropsThoseThatNobodyFetches) {
+  const Digest abandoned = Sha256("abandoned"), fetched = Sha256("0123456789"), other = Sha256("other");
+  EXPECT_FALSE(*Open(20).Append(abandoned, 0, "abandon", 9));
+  BlobStore store = Open(20);
+  store.Pin(fetched);
+  EXPECT_FALSE(*store.Append(fetched, 0, "01234", 10));
+  EXPECT_EQ(store.PartialSize(abandoned), 7) << "there is room";
+  ASSERT_TRUE(store.Put("ten bytes.").ok());
+  EXPECT_EQ(store.PartialSize(abandoned), 0);
+  EXPECT_EQ(store.PartialSize(fetched), 5) << "somebody is about to use it";
+  EXPECT_TRUE(*store.Append(fetched, 5, "56789", 10));
+  EXPECT_THAT(store.Append(other, 0, "other", 500).status().message(), HasSubstr("500 bytes asked for"));
+}
+
+TEST_F(BlobStoreTest, KnowsAfterReopeningWhichBlobWasUsedLast) {
+  Digest a, b;
+  {
+    BlobStore store = Open();
+    a = *store.Put("aaaa");
+    b = *store.Put("bbbb");
+    for (const Digest& digest : {a, b}) SetUse(digest, digest == a ? 1000 : 2000);
+  }
+  {
+    BlobStore store = Open();
+    EXPECT_EQ(store.List().front().digest, a);
+    EXPECT_EQ(store.List().front().last_used_unix_ns, 1000 * kSecond);
+    ASSERT_TRUE(store.Path(a).ok());
+    EXPECT_GT(store.List().back().last_used_unix_ns, 2000 * kSecond);
+  }
+  EXPECT_EQ(Open().List().front().digest, b);
+}
+
+TEST_F(BlobStoreTest, DeletesOnlyWhatWasNotUsedSinceItWasListed) {
+  const Digest digest = *Open().Put("module");
+  SetUse(digest, 1000);
+  BlobStore store = Open();
+  const StoredBlob listed = store.List().front();
+  store.Pin(digest);
+  EXPECT_TRUE(store.List().front().is_pinned);
+  EXPECT_FALSE(store.DeleteUnused(listed));
+  store.Unpin(digest);
+  ASSERT_TRUE(store.Put("module").ok());  // Uploaded again: somebody is about to refer to it.
+  EXPECT_FALSE(store.DeleteUnused(listed));
+  EXPECT_TRUE(store.Contains(digest));
+  EXPECT_TRUE(store.DeleteUnused(store.List().front()));
+  EXPECT_FALSE(store.Contains(digest));
+  EXPECT_EQ(store.bytes(), 0);
 }
 
 TEST_F(BlobStoreTest, FindsNothingInAFileWhoseContentIsNotWhatItsNameSays) {

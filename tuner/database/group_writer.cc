@@ -7,7 +7,7 @@
 namespace lathe {
 
 GroupWriter::GroupWriter(std::unique_ptr<sqlite::Connection> db, Limits limits)
-    : limits_(limits), db_(std::move(db)), thread_([this] { Loop(); }) {}
+    : limits_(limits), db_(std::move(db)), thread_([this] { Loop(); }), syncer_([this] { SyncLoop(); }) {}
 
 GroupWriter::~GroupWriter() {
   {
@@ -16,6 +16,12 @@ GroupWriter::~GroupWriter() {
     wake_.notify_one();
   }
   thread_.join();
+  {
+    std::lock_guard lock(mutex_);
+    is_writer_done_ = true;
+    sync_wake_.notify_one();
+  }
+  syncer_.join();
 }
 
 Status GroupWriter::Run(const Operation& operation, Durability durability) {
@@ -58,7 +64,7 @@ void GroupWriter::CommitGroup(std::unique_lock<std::mutex>& lock) {
   Status fate = Begin(durability);
   lock.lock();
   while (!queue_.empty() && static_cast<int>(group.size()) < limits_.operations &&
-         (synced || queue_.front()->durability == Durability::kProcess) &&
+         (synced || queue_.front()->durability != Durability::kPowerLoss) &&
          (group.empty() || std::chrono::steady_clock::now() - started < limits_.duration)) {
     Pending* pending = queue_.front();
     queue_.pop_front();
@@ -71,13 +77,46 @@ void GroupWriter::CommitGroup(std::unique_lock<std::mutex>& lock) {
   if (fate.ok()) fate = db_->Run("COMMIT");
   if (!fate.ok() && db_->in_transaction()) (void)db_->Run("ROLLBACK");
   wal_has_pages_ = true;
+  const StatusOr<bool> is_synced_later = synced || !fate.ok() ? false : HasLog();
+  if (!is_synced_later.ok()) fate = is_synced_later.status();
   lock.lock();
   counters_.operations += static_cast<int64_t>(group.size());
   ++counters_.commits;
   for (Pending* pending : group) {
-    if (!fate.ok()) pending->status = fate;
-    pending->done = true;
-    pending->finished.notify_one();
+    const bool waits = fate.ok() && *is_synced_later && pending->durability == Durability::kPowerLossAfter;
+    if (waits && pending->status.ok())
+      committed_.push_back(pending);
+    else
+      Answer(*pending, fate);
+  }
+  if (!committed_.empty()) sync_wake_.notify_one();
+}
+
+// With the lock held: the caller may be gone at once.
+void GroupWriter::Answer(Pending& pending, const Status& fate) {
+  if (!fate.ok()) pending.status = fate;
+  pending.done = true;
+  pending.finished.notify_one();
+}
+
+StatusOr<bool> GroupWriter::HasLog() {
+  if (!sync_log_) {
+    ASSIGN_OR_RETURN(sync_log_, db_->LogSyncer());
+  }
+  return *sync_log_ != nullptr;
+}
+
+// One sync answers all that was committed before it began.
+void GroupWriter::SyncLoop() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    sync_wake_.wait(lock, [&] { return is_writer_done_ || !committed_.empty(); });
+    if (committed_.empty()) return;
+    const std::deque<Pending*> batch = std::exchange(committed_, {});
+    lock.unlock();
+    const Status fate = (*sync_log_)();
+    lock.lock();
+    for (Pending* pending : batch) Answer(*pending, fate);
   }
 }
 

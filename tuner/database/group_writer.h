@@ -5,7 +5,8 @@
 // waiting, ends after 256 operations or 5 ms, and never waits for more: while one commit is on its way to the disk, the
 // next group gathers by itself, and a lone caller pays for one commit only. A group of operations that need not survive
 // power loss is not synced; the next synced group takes it along, so the order of what survives is the order of the
-// commits.
+// commits. Operations that may happen although they are answered with an error are committed like those, and a second
+// thread brings the log to the disk before they are answered: meanwhile the writer goes on.
 #pragma once
 
 #include <chrono>
@@ -14,16 +15,18 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "support/sqlite.h"
 
 namespace lathe {
 
-// What an answered operation survives. Both survive kill -9; the difference is one fsync.
+// What an answered operation survives. All survive kill -9; the difference is one fsync, and who waits for it.
 enum class Durability {
-  kPowerLoss,  // For what cannot be had again: records, jobs, epochs.
-  kProcess,    // For what is repeated harmlessly when lost: claims, progress, heartbeats, renewals.
+  kPowerLoss,       // For what cannot be had again: jobs, epochs.
+  kPowerLossAfter,  // Likewise, but nobody else waits for it; if the disk refuses, it may have happened: for records.
+  kProcess,         // For what is repeated harmlessly when lost: claims, progress, heartbeats, renewals.
 };
 
 class GroupWriter {
@@ -59,6 +62,9 @@ class GroupWriter {
   Status Begin(Durability durability);
   Status RunOne(Pending& pending);
   void FoldWal();
+  StatusOr<bool> HasLog();
+  void SyncLoop();
+  void Answer(Pending& pending, const Status& fate);
 
   const Limits limits_;
   const std::unique_ptr<sqlite::Connection> db_;  // The writer's thread only.
@@ -69,7 +75,11 @@ class GroupWriter {
   Counters counters_;                               // Guarded by mutex_.
   bool wal_has_pages_ = false;                      // The writer's thread only.
   Durability durability_ = Durability::kPowerLoss;  // Of the connection at present; the writer's thread only.
-  std::thread thread_;                              // Last: starts when all else is ready.
+  std::condition_variable sync_wake_;
+  std::deque<Pending*> committed_;                       // To be synced. Guarded by mutex_.
+  bool is_writer_done_ = false;                          // Guarded by mutex_.
+  std::optional<sqlite::Connection::LogSync> sync_log_;  // Set once, before anything is in committed_.
+  std::thread thread_, syncer_;                          // Last: they start when all else is ready.
 };
 
 }  // namespace lathe

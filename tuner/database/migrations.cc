@@ -28,8 +28,11 @@ constexpr std::string_view kAttemptSql =
 constexpr std::string_view kCountSql =
 #include "count_sql.inc"
     ;
+constexpr std::string_view kRetainSql =
+#include "retain_sql.inc"
+    ;
 constexpr Migration kMigrations[] = {{1, kSchemaSql},     {2, kForeignSql}, {3, kMaxErrorSql}, {4, kFinalSql},
-                                     {5, kModelRoundSql}, {6, kAttemptSql}, {7, kCountSql}};
+                                     {5, kModelRoundSql}, {6, kAttemptSql}, {7, kCountSql},    {8, kRetainSql}};
 
 struct FileState {
   int64_t application_id = 0, version = 0, tables = 0;
@@ -116,15 +119,15 @@ Status Migrate(sqlite::Connection& db, std::span<const Migration> migrations, st
   return OkStatus();
 }
 
-Status CheckSchema(sqlite::Connection& db, std::span<const Migration> migrations) {
+Status CheckSchema(sqlite::Connection& db, std::span<const Migration> migrations, int64_t oldest) {
   ASSIGN_OR_RETURN(const FileState state, ReadFileState(db));
   if (state.tables == 0)
     return FailedPrecondition(fmt::format("open {}: the database is empty; tune something first", db.path()));
   RETURN_IF_ERROR(CheckOurs(db, state, migrations));
-  if (state.version < migrations.back().version) {
+  if (state.version < oldest) {
     return FailedPrecondition(
         fmt::format("open {}: schema version {}, this build needs {}; open it once for writing to upgrade it",
-                    db.path(), state.version, migrations.back().version));
+                    db.path(), state.version, oldest));
   }
   return OkStatus();
 }

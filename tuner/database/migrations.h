@@ -25,6 +25,10 @@ Digest MigrationChecksum(std::string_view sql);
 // applied with other statements. `store_id` (16 random bytes) names a database that is created now.
 Status Migrate(sqlite::Connection& db, std::span<const Migration> migrations, std::string_view store_id, int64_t now);
 // For a connection that may not write: every check of Migrate, and kFailedPrecondition where it would have to act.
-Status CheckSchema(sqlite::Connection& db, std::span<const Migration> migrations);
+// `oldest`: a version from which on that does not matter.
+Status CheckSchema(sqlite::Connection& db, std::span<const Migration> migrations, int64_t oldest);
+inline Status CheckSchema(sqlite::Connection& db, std::span<const Migration> migrations) {
+  return CheckSchema(db, migrations, migrations.back().version);
+}
 
 }  // namespace lathe

@@ -67,9 +67,11 @@ Json WorkloadToJson(const Workload& w) {
   return {{"kind", "workload"}, {"digest", w.digest.ToHex()}, {"name", w.name}, {"text", w.text}};
 }
 
-void WriteLine(const Json& json, std::ostream& out) {
-  out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';  // A compiler's words may hold any bytes.
+std::string LineOf(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";  // A compiler's words may hold any bytes.
 }
+
+void WriteLine(const Json& json, std::ostream& out) { out << LineOf(json); }
 
 // Reads the fields of one line; the first that is missing or of another type is the error, later ones are not looked
 // at.
@@ -196,20 +198,38 @@ Status CheckTrace(const std::string& json, const Digest& digest, const std::stri
   return DataLoss(fmt::format("{}: its trace has another digest; it was changed after it was exported", whose));
 }
 
+StatusOr<RecordLine> LineFromJson(const Json& json) {
+  const std::string kind = Fields(json).Text("kind");
+  if (kind == "workload") {
+    Fields fields(json);
+    Workload workload{fields.Sha("digest"), fields.Text("name"), fields.Text("text")};
+    RETURN_IF_ERROR(fields.status());
+    return RecordLine(std::move(workload));
+  }
+  if (kind == "record") {
+    ASSIGN_OR_RETURN(TuningRecord record, RecordFromJson(json));
+    RETURN_IF_ERROR(
+        CheckTrace(record.trace_json, record.trace_digest, "record " + record.result_key.ToHex().substr(0, 12)));
+    return RecordLine(std::move(record));
+  }
+  if (kind == "foreign") {
+    ASSIGN_OR_RETURN(ForeignTrace foreign, ForeignFromJson(json));
+    RETURN_IF_ERROR(
+        CheckTrace(foreign.trace_json, foreign.trace_digest, "schedule " + foreign.trace_digest.ToHex().substr(0, 12)));
+    return RecordLine(std::move(foreign));
+  }
+  return InvalidArgument(
+      fmt::format("kind \"{}\": \"workload\", \"record\" or \"foreign\" required", kind.substr(0, 40)));
+}
+
 class Importer {
  public:
   explicit Importer(Store& store) : store_(store) {}
 
   Status AddLine(const std::string& line) {
-    const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-    if (!json.is_object()) return InvalidArgument("not a JSON object");
-    const std::string kind = Fields(json).Text("kind");
-    if (!header_seen_) return AddHeader(json, kind);
-    if (kind == "workload") return AddWorkload(json);
-    if (kind == "record") return AddRecord(json);
-    if (kind == "foreign") return AddForeign(json);
-    return InvalidArgument(
-        fmt::format("kind \"{}\": \"workload\", \"record\" or \"foreign\" required", kind.substr(0, 40)));
+    if (!header_seen_) return AddHeader(line);
+    ASSIGN_OR_RETURN(RecordLine read, ReadRecordLine(line));
+    return std::visit([this](auto& row) { return Add(std::move(row)); }, read);
   }
   Status Flush() {
     if (!batch_.empty()) {
@@ -232,34 +252,21 @@ class Importer {
   const TransferCounts& counts() const { return counts_; }
 
  private:
-  Status AddHeader(const Json& json, const std::string& kind) {
-    const std::string format = Fields(json).Text("format");
-    if (kind != "header" || format != kFormat) {
-      return InvalidArgument(
-          fmt::format("format \"{}\", {} required; export again with this version", format.substr(0, 40), kFormat));
-    }
+  Status AddHeader(const std::string& line) {
+    RETURN_IF_ERROR(CheckFormatLine(line, kFormat, "export again with this version"));
     header_seen_ = true;
     return OkStatus();
   }
-  Status AddWorkload(const Json& json) {
-    Fields fields(json);
-    const Workload workload{fields.Sha("digest"), fields.Text("name"), fields.Text("text")};
-    RETURN_IF_ERROR(fields.status());
+  Status Add(Workload workload) {
     ++counts_.workloads;
     return store_.PutWorkload(workload).status();
   }
-  Status AddRecord(const Json& json) {
-    ASSIGN_OR_RETURN(TuningRecord record, RecordFromJson(json));
-    RETURN_IF_ERROR(
-        CheckTrace(record.trace_json, record.trace_digest, "record " + record.result_key.ToHex().substr(0, 12)));
+  Status Add(TuningRecord record) {
     ++counts_.records;
     batch_.push_back(std::move(record));
     return batch_.size() < kBatch ? OkStatus() : Flush();
   }
-  Status AddForeign(const Json& json) {
-    ASSIGN_OR_RETURN(ForeignTrace foreign, ForeignFromJson(json));
-    RETURN_IF_ERROR(
-        CheckTrace(foreign.trace_json, foreign.trace_digest, "schedule " + foreign.trace_digest.ToHex().substr(0, 12)));
+  Status Add(ForeignTrace foreign) {
     ++counts_.records;
     foreign_.push_back(std::move(foreign));
     return foreign_.size() < kBatch ? OkStatus() : Flush();
@@ -272,8 +279,6 @@ class Importer {
   TransferCounts counts_;
 };
 
-Json Header() { return {{"kind", "header"}, {"format", kFormat}}; }
-
 StatusOr<int64_t> ExportForeign(Store& store, const Digest& workload, std::ostream& out) {
   ASSIGN_OR_RETURN(const std::vector<ForeignTrace> traces,
                    store.ListForeign(workload, std::numeric_limits<int>::max()));
@@ -283,15 +288,36 @@ StatusOr<int64_t> ExportForeign(Store& store, const Digest& workload, std::ostre
 
 }  // namespace
 
+StatusOr<RecordLine> ReadRecordLine(std::string_view line) {
+  if (line.size() > kLongestLine)
+    return InvalidArgument(fmt::format("{} bytes, at most {} allowed", line.size(), kLongestLine));
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return InvalidArgument("not a JSON object");
+  return LineFromJson(json);
+}
+
+std::string WorkloadLine(const Workload& workload) { return LineOf(WorkloadToJson(workload)); }
+std::string RecordLineOf(const TuningRecord& record) { return LineOf(RecordToJson(record)); }
+
+std::string FormatLine(std::string_view format) { return LineOf({{"kind", "header"}, {"format", format}}); }
+
+Status CheckFormatLine(std::string_view line, std::string_view format, std::string_view next_step) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return InvalidArgument("not a JSON object");
+  const std::string kind = Fields(json).Text("kind"), found = Fields(json).Text("format");
+  if (kind == "header" && found == format) return OkStatus();
+  return InvalidArgument(fmt::format("format \"{}\", {} required; {}", found.substr(0, 40), format, next_step));
+}
+
 void WriteForeign(std::span<const Workload> workloads, std::span<const ForeignTrace> traces, std::ostream& out) {
-  WriteLine(Header(), out);
+  out << FormatLine(kFormat);
   for (const Workload& workload : workloads) WriteLine(WorkloadToJson(workload), out);
   for (const ForeignTrace& foreign : traces) WriteLine(ForeignToJson(foreign), out);
 }
 
 StatusOr<TransferCounts> ExportRecords(Store& store, std::ostream& out) {
   TransferCounts counts;
-  WriteLine(Header(), out);
+  out << FormatLine(kFormat);
   for (std::optional<Digest> after;;) {
     ASSIGN_OR_RETURN(const std::vector<Workload> page, store.ListWorkloads(after, kPage));
     for (const Workload& w : page) {
@@ -324,9 +350,7 @@ StatusOr<TransferCounts> ImportRecords(Store& store, std::istream& in) {
   while (std::getline(in, line)) {
     ++number;
     if (line.empty()) continue;
-    const Status status = line.size() > kLongestLine
-                              ? InvalidArgument(fmt::format("{} bytes, at most {} allowed", line.size(), kLongestLine))
-                              : importer.AddLine(line);
+    const Status status = importer.AddLine(line);
     if (!status.ok()) return status.WithContext(fmt::format("import records, line {}", number));
   }
   const Status status = importer.Finish();

@@ -41,14 +41,6 @@ struct Workload {
   std::string text;
 };
 
-struct BlobRow {
-  Digest digest;
-  int64_t size_bytes = 0;
-  std::string kind;               // "artifact", "model", "reference", ...
-  int64_t refs = 0;               // Zero: may be deleted once it is old enough.
-  int64_t last_used_unix_ns = 0;  // Said by the Store, not to it.
-};
-
 enum class JobState : uint8_t { kQueued, kRunning, kDone, kFailed, kCancelled };  // Of a task too.
 std::string_view JobStateName(JobState state);
 std::optional<JobState> ParseJobState(std::string_view name);
@@ -202,6 +194,16 @@ struct TuningRecord {
   std::string error;
   int64_t committed_unix_ns = 0;
   bool operator==(const TuningRecord&) const = default;
+};
+
+// What became of a candidate, without all that its record says besides.
+struct RecordOutcome {
+  int64_t id = 0;
+  std::optional<int64_t> trial_id;
+  TrialState status = TrialState::kOk;
+  bool late = false;
+  int64_t final_round = 0;
+  std::optional<double> median_ns;
 };
 
 // A schedule that another tuner wrote for a workload. It informs a search and is no answer until Lathe has measured it.

@@ -47,26 +47,6 @@ StatusOr<std::optional<TrialRow>> AddFinalist(Connection& db, int64_t round_id, 
   return std::optional(std::move(trial));
 }
 
-// A best that a final found wrong, or that died there, gives way.
-Status WithdrawFailed(Connection& db, int64_t key_id) {
-  constexpr std::string_view kFailed =
-      "(SELECT trace_id FROM record WHERE key_id = ?1 AND final_round > 0 AND late = 0 AND status NOT IN ('OK', "
-      "'NOISY', 'CENSORED'))";
-  RETURN_IF_ERROR(
-      db.Run("DELETE FROM best WHERE key_id = ?1 AND (SELECT trace_id FROM record WHERE id = "
-             "best.record_id) IN " +
-                 std::string(kFailed),
-             key_id));
-  if (db.changes() == 0) return OkStatus();
-  return db.Run(
-      "INSERT INTO best (key_id, record_id, status, median_ns, final_round) SELECT key_id, id, status, "
-      "median_ns, 0 FROM record WHERE key_id = ?1 AND final_round = 0 AND late = 0 AND status IN ('OK', "
-      "'NOISY') AND "
-      "trace_id NOT IN " +
-          std::string(kFailed) + " ORDER BY status <> 'OK', median_ns, id LIMIT 1",
-      key_id);
-}
-
 }  // namespace
 
 StatusOr<std::vector<TrialRow>> SqliteStore::BeginFinalRound(int64_t task_id, int64_t round,
@@ -89,12 +69,8 @@ StatusOr<bool> SqliteStore::DecideFinals(int64_t task_id) {
   const int64_t now = time_.Now();
   return Write([&](Connection& db) -> StatusOr<bool> {
     ASSIGN_OR_RETURN(const TaskKey key, ReadTaskKey(db, task_id));
-    ASSIGN_OR_RETURN(const std::vector<TuningRecord> rounds, ReadFinals(db, key.key_id, task_id));
-    ASSIGN_OR_RETURN(const auto winner, SetBestOfFinals(db, key.key_id, rounds));
-    if (!winner) {
-      RETURN_IF_ERROR(WithdrawFailed(db, key.key_id));
-      return false;
-    }
+    ASSIGN_OR_RETURN(const auto winner, DecideBest(db, key.key_id, task_id));
+    if (!winner) return false;
     ASSIGN_OR_RETURN(const auto job_id, db.First<int64_t>("SELECT job_id FROM task WHERE id = ?", task_id));
     RETURN_IF_ERROR(AddEvent(db, now, "best", job_id, *winner, fmt::format("task {}", task_id)));
     return true;

@@ -1,4 +1,4 @@
-// Workloads, blobs, jobs and tasks.
+// Workloads, jobs and tasks.
 #include <fmt/core.h>
 
 #include "support/sqlite.h"
@@ -22,17 +22,6 @@ StatusOr<Workload> ReadWorkload(Connection& db, const Digest& digest) {
     return NotFound(
         fmt::format("read workload {}: not in the database; tune it or import its records", digest.ToHex()));
   return *std::move(workload);
-}
-
-BlobRow ReadBlobRow(const Row& row) { return {row.Sha(0), row.Int(1), row.String(2), row.Int(3), row.Int(4)}; }
-
-StatusOr<BlobRow> ReadBlob(Connection& db, const Digest& digest) {
-  std::optional<BlobRow> blob;
-  RETURN_IF_ERROR(db.Each(
-      "SELECT digest, size_bytes, kind, refs, last_used_unix_ns FROM blob WHERE digest = ?",
-      [&](const Row& row) { blob = ReadBlobRow(row); }, digest));
-  if (!blob.has_value()) return NotFound(fmt::format("read blob {}: not in the database", digest.ToHex()));
-  return *std::move(blob);
 }
 
 // Every part with its length, so that no two requests share a digest.
@@ -179,52 +168,6 @@ StatusOr<std::vector<Workload>> SqliteStore::ListWorkloads(const std::optional<D
         [&](const Row& row) { workloads.push_back({row.Sha(0), row.String(1), row.String(2)}); }, sqlite::Bytes{from},
         limit));
     return workloads;
-  });
-}
-
-Status SqliteStore::PutBlob(const BlobRow& blob) {
-  const int64_t now = time_.Now();
-  if (blob.size_bytes < 0 || blob.refs < 0) {
-    return InvalidArgument(fmt::format("put blob {}: size {} and refs {} must not be negative", blob.digest.ToHex(),
-                                       blob.size_bytes, blob.refs));
-  }
-  return Write([&](Connection& db) {
-    return db.Run(
-        "INSERT INTO blob (digest, size_bytes, kind, refs, last_used_unix_ns) VALUES (?, ?, ?, ?, ?) ON CONFLICT "
-        "(digest) DO "
-        "UPDATE SET refs = refs + excluded.refs, last_used_unix_ns = max(last_used_unix_ns, "
-        "excluded.last_used_unix_ns)",
-        blob.digest, blob.size_bytes, blob.kind, blob.refs, now);
-  });
-}
-
-StatusOr<BlobRow> SqliteStore::GetBlob(const Digest& digest) {
-  return Read([&](Connection& db) { return ReadBlob(db, digest); });
-}
-
-Status SqliteStore::ChangeBlobRefs(const Digest& digest, int64_t delta) {
-  const int64_t now = time_.Now();
-  return Write([&](Connection& db) -> Status {
-    ASSIGN_OR_RETURN(const BlobRow blob, ReadBlob(db, digest));
-    if (blob.refs + delta < 0) {
-      return FailedPrecondition(
-          fmt::format("release blob {}: {} references less, it has {}", digest.ToHex(), -delta, blob.refs));
-    }
-    return db.Run("UPDATE blob SET refs = refs + ?, last_used_unix_ns = max(last_used_unix_ns, ?) WHERE digest = ?",
-                  delta, now, digest);
-  });
-}
-
-StatusOr<std::vector<BlobRow>> SqliteStore::ForgetUnreferencedBlobs(Duration unused_for, int limit) {
-  const int64_t last_used_before = time_.Now() - unused_for.count();
-  return Write([&](Connection& db) -> StatusOr<std::vector<BlobRow>> {
-    std::vector<BlobRow> blobs;
-    RETURN_IF_ERROR(db.Each(
-        "SELECT digest, size_bytes, kind, refs, last_used_unix_ns FROM blob WHERE refs = 0 AND last_used_unix_ns < ? "
-        "ORDER BY last_used_unix_ns LIMIT ?",
-        [&](const Row& row) { blobs.push_back(ReadBlobRow(row)); }, last_used_before, limit));
-    for (const BlobRow& blob : blobs) RETURN_IF_ERROR(db.Run("DELETE FROM blob WHERE digest = ?", blob.digest));
-    return blobs;
   });
 }
 

@@ -71,6 +71,8 @@ Status AddRecord(const Row& row, std::vector<TuningRecord>& records) {
   return OkStatus();
 }
 
+constexpr int64_t kManyTraces = 10'000, kRowsScannedPerLookUp = 20;  // In the same time.
+
 // A NOISY record is better than none: it stands until the first OK one. What won a final stands until the next final.
 // Ties keep the older record, so that the answer does not change without a reason.
 StatusOr<bool> UpdateBest(Connection& db, int64_t key_id, int64_t record_id, TrialState status, double median_ns) {
@@ -132,14 +134,12 @@ StatusOr<BestAnswer> LookUp(Connection& db, const TuningKey& key) {
   return BestAnswer{Lookup::kStale, std::move(found.front()), std::move(why)};
 }
 
-Status CheckImported(const TuningRecord& record) {
-  const Status status = HasRecord(record.status)
-                            ? CheckTimings(record.status, record.timings)
-                            : InvalidArgument(fmt::format("status {} makes no record", TrialStateName(record.status)));
-  return status.WithContext(fmt::format("import record {}", record.result_key.ToHex().substr(0, 12)));
-}
-
 }  // namespace
+
+Status CheckImported(const TuningRecord& record) {
+  if (HasRecord(record.status)) return CheckTimings(record.status, record.timings);
+  return InvalidArgument(fmt::format("status {} makes no record", TrialStateName(record.status)));
+}
 
 Status CheckTimings(TrialState status, const std::optional<Timings>& timings) {
   if (!HasTimings(status)) {
@@ -196,6 +196,8 @@ StatusOr<InsertedRecord> InsertRecord(Connection& db, int64_t key_id, const Tuni
   return InsertedRecord{id, new_best};
 }
 
+namespace {
+
 StatusOr<std::optional<int64_t>> SetBestOfFinals(Connection& db, int64_t key_id, std::span<const TuningRecord> rounds) {
   const std::optional<size_t> winner = BestOfFinals(rounds);
   if (!winner) return std::optional<int64_t>();
@@ -210,10 +212,41 @@ StatusOr<std::vector<TuningRecord>> ReadFinals(Connection& db, int64_t key_id, s
   std::vector<TuningRecord> records;
   RETURN_IF_ERROR(db.Each(
       LATHE_RECORD_QUERY(
-          "NULL") "WHERE r.key_id = ?1 AND r.final_round > 0 AND (?2 IS NULL OR r.trial_id IN (SELECT f.id "
+          "NULL") "WHERE r.id IN (SELECT id FROM record INDEXED BY record_final WHERE key_id = ?1 AND final_round > 0) "
+                  "AND (?2 IS NULL OR r.trial_id IN (SELECT f.id "
                   "FROM trial f JOIN task t ON t.id = f.task_id WHERE t.parent_id = ?2)) ORDER BY r.id",
       [&](const Row& row) { return AddRecord(row, records); }, key_id, task_id));
   return records;
+}
+
+// A best that a final found wrong, or that died there, gives way.
+Status WithdrawFailed(Connection& db, int64_t key_id) {
+  constexpr std::string_view kFailed =
+      "(SELECT trace_id FROM record INDEXED BY record_final WHERE key_id = ?1 AND final_round > 0 AND late = 0 AND "
+      "status NOT IN ('OK', "
+      "'NOISY', 'CENSORED'))";
+  RETURN_IF_ERROR(
+      db.Run("DELETE FROM best WHERE key_id = ?1 AND (SELECT trace_id FROM record WHERE id = "
+             "best.record_id) IN " +
+                 std::string(kFailed),
+             key_id));
+  if (db.changes() == 0) return OkStatus();
+  return db.Run(
+      "INSERT INTO best (key_id, record_id, status, median_ns, final_round) SELECT key_id, id, status, "
+      "median_ns, 0 FROM record WHERE key_id = ?1 AND final_round = 0 AND late = 0 AND status IN ('OK', "
+      "'NOISY') AND "
+      "trace_id NOT IN " +
+          std::string(kFailed) + " ORDER BY status <> 'OK', median_ns, id LIMIT 1",
+      key_id);
+}
+
+}  // namespace
+
+StatusOr<std::optional<int64_t>> DecideBest(Connection& db, int64_t key_id, std::optional<int64_t> task_id) {
+  ASSIGN_OR_RETURN(const std::vector<TuningRecord> rounds, ReadFinals(db, key_id, task_id));
+  ASSIGN_OR_RETURN(const std::optional<int64_t> winner, SetBestOfFinals(db, key_id, rounds));
+  if (!winner) RETURN_IF_ERROR(WithdrawFailed(db, key_id));
+  return winner;
 }
 
 StatusOr<std::vector<BestAnswer>> SqliteStore::QueryBest(std::span<const TuningKey> keys) {
@@ -251,6 +284,35 @@ StatusOr<std::vector<TuningRecord>> SqliteStore::History(const TuningKey& key, c
   });
 }
 
+StatusOr<std::vector<RecordOutcome>> SqliteStore::ListOutcomes(const TuningKey& key, const Page& page) {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<RecordOutcome>> {
+    std::vector<RecordOutcome> outcomes;
+    ASSIGN_OR_RETURN(const std::optional<int64_t> key_id, FindKey(db, key));
+    if (!key_id.has_value()) return outcomes;
+    const auto add = [&](const Row& row) -> Status {
+      ASSIGN_OR_RETURN(const TrialState status, ReadTrialState(row, 2));
+      outcomes.push_back({row.Int(0), row.MaybeInt(1), status, row.Int(3) != 0, row.Int(4), row.MaybeReal(5)});
+      return OkStatus();
+    };
+    RETURN_IF_ERROR(db.Each(
+        "SELECT id, trial_id, status, late, final_round, median_ns FROM record INDEXED BY record_in_order WHERE "
+        "key_id = ? AND id > ? ORDER BY id LIMIT ?",
+        add, *key_id, page.after_id, page.limit));
+    return outcomes;
+  });
+}
+
+StatusOr<std::vector<TuningRecord>> SqliteStore::ReadRecords(std::span<const int64_t> ids) {
+  return ReadList([&](Connection& db) -> StatusOr<std::vector<TuningRecord>> {
+    std::vector<TuningRecord> records;
+    for (const int64_t id : ids) {
+      RETURN_IF_ERROR(db.Each(
+          LATHE_RECORD_QUERY("NULL") "WHERE r.id = ?", [&](const Row& row) { return AddRecord(row, records); }, id));
+    }
+    return records;
+  });
+}
+
 StatusOr<std::vector<TuningRecord>> SqliteStore::RecordsOf(const TuningKey& key, const Digest& trace) {
   return Read([&](Connection& db) -> StatusOr<std::vector<TuningRecord>> {
     std::vector<TuningRecord> records;
@@ -281,9 +343,17 @@ StatusOr<std::vector<Digest>> SqliteStore::MeasuredTraces(const TuningKey& key) 
     std::vector<Digest> traces;
     ASSIGN_OR_RETURN(const std::optional<int64_t> key_id, FindKey(db, key));
     if (!key_id.has_value()) return traces;
+    ASSIGN_OR_RETURN(const auto are_most,
+                     db.First<int64_t>("SELECT measured > ? AND measured * ? > (SELECT max(id) FROM trace) FROM "
+                                       "tuning_key WHERE id = ?",
+                                       kManyTraces, kRowsScannedPerLookUp, *key_id));
+    // Of most traces: along their digests, which is an index of its own, instead of by their rows with long texts.
     RETURN_IF_ERROR(db.Each(
-        "SELECT digest FROM trace WHERE id IN (SELECT trace_id FROM record WHERE key_id = ? AND late = 0) ORDER BY "
-        "digest",
+        are_most.value_or(0) != 0
+            ? "SELECT digest FROM trace WHERE +id IN (SELECT trace_id FROM record WHERE key_id = ? AND late = 0) ORDER "
+              "BY digest"
+            : "SELECT digest FROM trace WHERE id IN (SELECT trace_id FROM record WHERE key_id = ? AND late = 0) ORDER "
+              "BY digest",
         [&](const Row& row) { traces.push_back(row.Sha(0)); }, *key_id));
     return traces;
   });
@@ -309,8 +379,12 @@ StatusOr<std::vector<TuningRecord>> SqliteStore::ListRecords(const Page& page) {
 }
 
 StatusOr<int64_t> SqliteStore::ImportRecords(std::span<const TuningRecord> records) {
+  if (records.empty()) return int64_t{0};
   const int64_t now = time_.Now();
-  for (const TuningRecord& record : records) RETURN_IF_ERROR(CheckImported(record));
+  for (const TuningRecord& record : records) {
+    const Status status = CheckImported(record);
+    if (!status.ok()) return status.WithContext("import record " + record.result_key.ToHex().substr(0, 12));
+  }
   return Write([&](Connection& db) -> StatusOr<int64_t> {
     int64_t added = 0;
     std::set<int64_t> decided;  // Keys whose finals came along.
@@ -322,10 +396,7 @@ StatusOr<int64_t> SqliteStore::ImportRecords(std::span<const TuningRecord> recor
       added += inserted.id.has_value() ? 1 : 0;
       if (inserted.id.has_value() && record.final_round > 0) decided.insert(key_id);
     }
-    for (const int64_t key_id : decided) {
-      ASSIGN_OR_RETURN(const std::vector<TuningRecord> rounds, ReadFinals(db, key_id, std::nullopt));
-      RETURN_IF_ERROR(SetBestOfFinals(db, key_id, rounds).status());
-    }
+    for (const int64_t key_id : decided) RETURN_IF_ERROR(DecideBest(db, key_id, std::nullopt).status());
     if (added > 0)
       RETURN_IF_ERROR(AddEvent(db, now, "best", std::nullopt, 0, fmt::format("imported {} records", added)));
     return added;

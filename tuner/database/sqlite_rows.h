@@ -54,14 +54,14 @@ struct InsertedRecord {
 // Adds the record and keeps `best` true. `record.key` is not read: `key_id` says it. A late record is never best; a
 // round of finals changes nothing until they are decided.
 StatusOr<InsertedRecord> InsertRecord(sqlite::Connection& db, int64_t key_id, const TuningRecord& record);
-// The best of a key from the rounds of a final: its record's id. Nullopt: nobody won, nothing changed.
-StatusOr<std::optional<int64_t>> SetBestOfFinals(sqlite::Connection& db, int64_t key_id,
-                                                 std::span<const TuningRecord> rounds);
-// Rounds of finals among the key's records: of one task's finals or, without a task, of all of them. Without samples.
-StatusOr<std::vector<TuningRecord>> ReadFinals(sqlite::Connection& db, int64_t key_id, std::optional<int64_t> task_id);
+// The winner of the rounds of one task's finals or, without a task, of all of the key's becomes its best; returns its
+// record. Nullopt: nobody won; a best that failed in a round gives way to the best screened candidate that did not.
+StatusOr<std::optional<int64_t>> DecideBest(sqlite::Connection& db, int64_t key_id, std::optional<int64_t> task_id);
 // One counted result per (trial, attempt, device, epoch, module, policy) of this database.
 StatusOr<Digest> ResultKey(sqlite::Connection& db, int64_t trial_id, int64_t attempt, int64_t device_id, int64_t epoch,
                            const Digest& module_digest, int64_t policy_version);
+// What CheckTimings says, of a status that makes a record.
+Status CheckImported(const TuningRecord& record);
 // Timings exactly where the status has them, finite and in order.
 Status CheckTimings(TrialState status, const std::optional<Timings>& timings);
 

@@ -89,8 +89,16 @@ Status SqliteStore::StartWriting(std::unique_ptr<Connection> db) {
 }
 
 StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenReadOnly(const std::string& path) {
+  return OpenReading(path, Migrations().back().version);
+}
+
+StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenForMerge(const std::string& path) {
+  return OpenReading(path, Migrations().back().version - 1);
+}
+
+StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenReading(const std::string& path, int64_t oldest_schema) {
   std::unique_ptr<SqliteStore> store(new SqliteStore(path, SystemClock()));
-  const auto check = [](Connection& db) { return CheckSchema(db, Migrations()); };
+  const auto check = [&](Connection& db) { return CheckSchema(db, Migrations(), oldest_schema); };
   std::error_code error;
   if (!std::filesystem::exists(path, error))
     return NotFound(fmt::format("open {}: no such file; tune something first or check the path", path));
@@ -107,6 +115,9 @@ StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::OpenReadOnly(const std::stri
 }
 
 Status SqliteStore::RunDurable(const Operation& operation) { return RunWrite(operation, Durability::kPowerLoss); }
+Status SqliteStore::RunDurableAfter(const Operation& operation) {
+  return RunWrite(operation, Durability::kPowerLossAfter);
+}
 Status SqliteStore::RunSoft(const Operation& operation) { return RunWrite(operation, Durability::kProcess); }
 
 Status SqliteStore::RunWrite(const Operation& operation, Durability durability) {

@@ -32,6 +32,8 @@ class SqliteStore : public Store {
   static StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, Clock& clock = SystemClock());
   // Beside the owner or without one. Verbs that write answer kFailedPrecondition.
   static StatusOr<std::unique_ptr<SqliteStore>> OpenReadOnly(const std::string& path);
+  // The schema before this build's will do: for ListWorkloads, ListRecords and ListForeign only.
+  static StatusOr<std::unique_ptr<SqliteStore>> OpenForMerge(const std::string& path);
   // Empty, or with what Image gave.
   static StatusOr<std::unique_ptr<SqliteStore>> OpenInMemory(Clock& clock = SystemClock(), std::string_view image = {});
   ~SqliteStore() override;
@@ -42,10 +44,7 @@ class SqliteStore : public Store {
   StatusOr<Workload> GetWorkload(const Digest& digest) override;
   StatusOr<std::vector<Digest>> FindWorkloads(std::string_view hex_prefix) override;
   StatusOr<std::vector<Workload>> ListWorkloads(const std::optional<Digest>& after, int limit) override;
-  Status PutBlob(const BlobRow& blob) override;
-  StatusOr<BlobRow> GetBlob(const Digest& digest) override;
-  Status ChangeBlobRefs(const Digest& digest, int64_t delta) override;
-  StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(Duration unused_for, int limit) override;
+  StatusOr<std::vector<Digest>> FindBlobs(std::span<const Digest> digests) override;
 
   StatusOr<CreatedJob> CreateJob(const NewJob& job) override;
   StatusOr<JobRow> GetJob(int64_t job_id) override;
@@ -90,6 +89,8 @@ class SqliteStore : public Store {
   StatusOr<std::vector<BestAnswer>> QueryBest(std::span<const TuningKey> keys) override;
   StatusOr<std::vector<TuningRecord>> ListBest(const Digest& workload) override;
   StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, const Page& page) override;
+  StatusOr<std::vector<RecordOutcome>> ListOutcomes(const TuningKey& key, const Page& page) override;
+  StatusOr<std::vector<TuningRecord>> ReadRecords(std::span<const int64_t> ids) override;
   StatusOr<std::vector<TuningRecord>> RecordsOf(const TuningKey& key, const Digest& trace) override;
   StatusOr<std::vector<std::optional<double>>> MediansOf(std::span<const int64_t> trial_ids) override;
   StatusOr<std::vector<Digest>> MeasuredTraces(const TuningKey& key) override;
@@ -99,15 +100,22 @@ class SqliteStore : public Store {
   StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces) override;
   StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) override;
 
+  StatusOr<RetentionFacts> ListRetentionFacts(RetentionKind kind, const std::optional<RetentionFact>& after,
+                                              int limit) override;
+  StatusOr<int64_t> Forget(RetentionKind kind, std::span<const RetentionFact> rows,
+                           std::optional<int64_t> judged_to) override;
+
   StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id, int limit) override;
   StatusOr<StoreStats> Stats() override;
 
  private:
   using Operation = std::function<Status(sqlite::Connection&)>;
   SqliteStore(std::string path, Clock& clock);
+  static StatusOr<std::unique_ptr<SqliteStore>> OpenReading(const std::string& path, int64_t oldest_schema);
   Status StartWriting(std::unique_ptr<sqlite::Connection> db);
   Status RunWrite(const Operation& operation, Durability durability);
   Status RunDurable(const Operation& operation);
+  Status RunDurableAfter(const Operation& operation);
   Status RunSoft(const Operation& operation);
   Status RunRead(const Operation& operation);
   Status RunReadOf(ReadKind kind, const Operation& operation);
@@ -130,6 +138,11 @@ class SqliteStore : public Store {
   template <typename Verb>
   auto Write(const Verb& verb) {
     return Carry(&SqliteStore::RunDurable, verb);
+  }
+  // Likewise, and nobody else waits for the disk; answered with an error it may have happened.
+  template <typename Verb>
+  auto WriteAfter(const Verb& verb) {
+    return Carry(&SqliteStore::RunDurableAfter, verb);
   }
   // Survives kill -9; after power loss it may not have happened.
   template <typename Verb>

@@ -487,7 +487,7 @@ StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForMeasure(int64_t device_id
 StatusOr<CommitAnswer> SqliteStore::CommitResult(const RunResult& result) {
   const int64_t now = time_.Now();
   RETURN_IF_ERROR(CheckMeasureResult(result));
-  return Write([&](Connection& db) { return CommitMeasurement(db, result, now); });
+  return WriteAfter([&](Connection& db) { return CommitMeasurement(db, result, now); });
 }
 
 StatusOr<CommitAnswer> SqliteStore::FailAttempt(const AttemptFence& fence, InfraFailure failure,

@@ -1,10 +1,10 @@
 // The Store: the only authority for jobs, trials, leases, devices and records.
 //
 // Each verb is one transaction: when it returns OK, what it did survives `kill -9` and power loss; when it returns an
-// error, nothing of it happened. Claims, AdvanceTrial, CommitBuild of an artifact, Heartbeat and RenewLease survive
-// `kill -9` only: lost with the power, they are repeated harmlessly, and a trial waits for the disk once, at its
-// record. Verbs may be called from any thread. They draw no random numbers. A repeated verb is harmless: by request id,
-// by attempt, by epoch or by result key. Time is the Store's own (store_time.h): callers give durations, and read
+// error, nothing of it happened. Claims, AdvanceTrial, CommitBuild of an artifact, Heartbeat, RenewLease and Forget
+// survive `kill -9` only: lost with the power, they are repeated harmlessly, and a trial waits for the disk once, at
+// its record. Verbs may be called from any thread. They draw no random numbers. A repeated verb is harmless: by request
+// id, by attempt, by epoch or by result key. Time is the Store's own (store_time.h): callers give durations, and read
 // stamps for display only.
 #pragma once
 
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "support/clock.h"
+#include "tuner/database/retention.h"
 #include "tuner/database/rows.h"
 
 namespace lathe {
@@ -31,12 +32,8 @@ class Store {
   // In the order of their digests, from the first one after `after`.
   virtual StatusOr<std::vector<Workload>> ListWorkloads(const std::optional<Digest>& after, int limit) = 0;
 
-  // Adds the row or, when it exists, `refs` to its count.
-  virtual Status PutBlob(const BlobRow& blob) = 0;
-  virtual StatusOr<BlobRow> GetBlob(const Digest& digest) = 0;
-  virtual Status ChangeBlobRefs(const Digest& digest, int64_t delta) = 0;
-  // Forgets blobs without references that nobody used for so long, and returns them: their files may go.
-  virtual StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(Duration unused_for, int limit) = 0;
+  // Those of these blobs that the database knows: artifacts of trials that are open, or were not long ago.
+  virtual StatusOr<std::vector<Digest>> FindBlobs(std::span<const Digest> digests) = 0;
 
   // --- Jobs and tasks -----------------------------------------------------------------------------------------------
   // A known request id returns its job; kAlreadyExists if that job was asked for in other words.
@@ -81,7 +78,7 @@ class Store {
   virtual StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch,
                                                             const TrialFilter& filter) = 0;
   // Counts if (attempt, device, epoch, module) is the attempt under way; kept as a late record if it was one; else
-  // nothing.
+  // nothing. Where the disk fails it may have happened: said again, it is a DUPLICATE then.
   virtual StatusOr<CommitAnswer> CommitResult(const RunResult& result) = 0;
   // The attempt ended without telling anything about the candidate: back to its queue, up to three times. kDeviceLost
   // blames the module if it was RUNNING, as LoseDevice does.
@@ -122,6 +119,9 @@ class Store {
   virtual StatusOr<std::vector<TuningRecord>> ListBest(const Digest& workload) = 0;
   // What is known under a key, in order of commit, without samples. WholeHistory reads all pages.
   virtual StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, const Page& page) = 0;
+  // The same records without what is long; then those of these ids, in their order, without samples.
+  virtual StatusOr<std::vector<RecordOutcome>> ListOutcomes(const TuningKey& key, const Page& page) = 0;
+  virtual StatusOr<std::vector<TuningRecord>> ReadRecords(std::span<const int64_t> ids) = 0;
   // Of one trace likewise, all of it.
   virtual StatusOr<std::vector<TuningRecord>> RecordsOf(const TuningKey& key, const Digest& trace) = 0;
   // Of each of these trials, what the record says that counted; nullopt without one, or without a time.
@@ -137,6 +137,15 @@ class Store {
   // Fastest first by what their writers measured, then those that nobody did. At most `limit`.
   virtual StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) = 0;
 
+  // --- Retention (retention.h decides, prune.h asks) ----------------------------------------------------------------
+  // The next rows of a kind that may go one day, oldest first.
+  virtual StatusOr<RetentionFacts> ListRetentionFacts(RetentionKind kind, const std::optional<RetentionFact>& after,
+                                                      int limit) = 0;
+  // Forgets those of these rows that nobody needs by now; returns how many. `judged_to`: samples of records up to this
+  // one are not asked for again. Survives `kill -9` only: lost with the power, it is repeated.
+  virtual StatusOr<int64_t> Forget(RetentionKind kind, std::span<const RetentionFact> rows,
+                                   std::optional<int64_t> judged_to) = 0;
+
   // --- Watching -----------------------------------------------------------------------------------------------------
   // Events after the cursor, oldest first; of one job or of all.
   virtual StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id,
@@ -149,5 +158,15 @@ Status ForEachTrial(Store& store, const TrialFilter& filter, const std::function
 // Everything known under a key, best first: OK, NOISY, CENSORED by median, then failures; equal ones by age. Without
 // samples. Read page by page, so that no read holds the others up.
 StatusOr<std::vector<TuningRecord>> WholeHistory(Store& store, const TuningKey& key);
+
+// As WholeHistory where there are at most `most` records. Where there are more, some of them, in little memory: all
+// rounds of finals, those of `also`, the fastest, and as many of the others, evenly over the time in which they came.
+struct PartOfHistory {
+  std::vector<TuningRecord> records;
+  bool is_whole = true;
+};
+using OutcomeFilter = std::function<bool(const RecordOutcome&)>;  // Whether it counts.
+StatusOr<PartOfHistory> SomeHistory(Store& store, const TuningKey& key, size_t most, const std::optional<Digest>& also,
+                                    const OutcomeFilter& filter);
 
 }  // namespace lathe

@@ -36,6 +36,10 @@ constexpr Check kChecks[] = {
      "(SELECT trials FROM trial_count c WHERE c.task_id = t.id AND c.state = s.state), 0)) OR (SELECT "
      "count(*) FROM trial WHERE task_id = t.id) <> coalesce((SELECT sum(trials) FROM trial_count WHERE task_id "
      "= t.id), 0)"},
+    {"blob",
+     "SELECT hex(digest) || ': ' || refs || ' references are counted, it has ' || n FROM (SELECT b.digest, b.refs, "
+     "(SELECT count(*) FROM trial r WHERE r.module_digest = b.digest AND r.state IN ('PROPOSED', 'BUILD_QUEUED', "
+     "'BUILDING', 'BUILT', 'MEAS_QUEUED', 'ASSIGNED', 'RUNNING')) AS n FROM blob b) WHERE refs <> n"},
     {"trial",
      "SELECT 'number ' || r.id || ': ' || r.state || ', but its attempt ' || r.attempt || ' is not held' FROM "
      "trial r WHERE r.state IN ('BUILDING', 'ASSIGNED', 'RUNNING') AND NOT EXISTS (SELECT 1 FROM attempt a "

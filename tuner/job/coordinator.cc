@@ -23,7 +23,7 @@
 namespace lathe {
 namespace {
 
-constexpr int kCommitters = 2;  // While one waits for the disk, the next result joins the following group.
+constexpr int kCommitters = 32;  // As many results share one wait for the disk; idle ones only sleep.
 
 CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) {
   if (!options.base_model) options.base_model = BuiltInBaseModel();
@@ -108,7 +108,8 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
   BoundedQueue<ResultCommit> commits_{1 << 20};
   std::vector<std::thread> committers_;
   EventLoop loop_;
-  std::unique_ptr<DeviceGateway> gateway_;  // Last: its thread calls this object.
+  std::unique_ptr<DeviceGateway> gateway_;  // Its thread calls this object.
+  std::unique_ptr<PruningThread> pruning_;
 };
 
 Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs,
@@ -132,10 +133,12 @@ Status Coordinator::Impl::Start() {
       std::make_unique<DeviceGateway>(DeviceGatewayOptions{.build_id = options_.build_id, .log = options_.log}, *this);
   for (int i = 0; i < kCommitters; ++i) committers_.emplace_back([this] { RunCommits(); });
   loop_.Start();
+  pruning_ = std::make_unique<PruningThread>(options_.pruning, *store_, *blobs_, gate_, options_.log);
   return OkStatus();
 }
 
 Coordinator::Impl::~Impl() {
+  pruning_.reset();
   commits_.Close();
   for (std::thread& thread : committers_) thread.join();
   loop_.Post([this] { core_.Stop(); });

@@ -19,6 +19,7 @@
 #include "tuner/job/job_progress.h"
 #include "tuner/job/job_search.h"
 #include "tuner/job/job_spec.h"
+#include "tuner/job/pruning_thread.h"
 #include "tuner/job/quiet_gate.h"
 #include "tuner/worker/worker_channel.h"
 
@@ -40,6 +41,7 @@ struct CoordinatorOptions {
   bool resumes_jobs = true;  // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
   size_t most_jobs = 16;  // As FarmCoreOptions.
+  PruningTimes pruning;
   // Decides what is due; must outlive the coordinator, which looks at it whenever something happens. Whoever lets it
   // jump asks the coordinator for something, e.g. Progress.
   Clock* clock = &SystemClock();

@@ -31,6 +31,7 @@ constexpr size_t kNearestKeys = 4;       // Workloads whose schedules a search b
 constexpr size_t kMostPerNeighbour = 4;  // the fastest of each;
 constexpr size_t kTeachers = 2;          // of the nearest the model learns,
 constexpr size_t kMostTaught = 64;       // from this many measurements of each.
+constexpr size_t kMostRecalled = 1000;   // Of a key. More teach little, and each is replayed.
 constexpr int kWarmShare = 2;            // One of this many of the first round; what comes of them guides the rest.
 constexpr uint64_t kInputSeed = 1;       // One per workload is enough: every candidate of it sees the same inputs.
 constexpr uint64_t kFinalInputSeed = 2;  // What is right by accident on those is wrong on these.
@@ -250,8 +251,9 @@ class JobSearch::Impl {
   StatusOr<PreparedFinals> PrepareFinals(size_t index) {
     const TuningKey& key = rows_[index].key;
     PreparedFinals finals;
-    ASSIGN_OR_RETURN(std::vector<TuningRecord> history, WholeHistory(store_, key));
-    if (distrusted_.contains(index)) std::erase_if(history, [&](const auto& record) { return !IsOfJob(record); });
+    const auto counts = [&](const RecordOutcome& record) { return !distrusted_.contains(index) || IsOfJob(record); };
+    ASSIGN_OR_RETURN(const PartOfHistory part, SomeHistory(store_, key, kMostRecalled, UntunedTrace(index), counts));
+    const std::vector<TuningRecord>& history = part.records;
     RETURN_IF_ERROR(RecallFinals(index, history, finals));
     if (finals.finalists.empty()) RETURN_IF_ERROR(ChooseAmong(index, history, finals));
     if (finals.finalists.empty() && !finals.known) return finals;
@@ -275,7 +277,7 @@ class JobSearch::Impl {
     return OkStatus();
   }
 
-  bool IsOfJob(const TuningRecord& record) {
+  bool IsOfJob(const RecordOutcome& record) {
     if (!record.trial_id) return false;
     const StatusOr<TrialRow> trial = store_.GetTrial(*record.trial_id);
     return trial.ok() && trial->job_id == rows_.front().job_id;
@@ -305,15 +307,18 @@ class JobSearch::Impl {
   // Teaches the strategy what is known under the key, whoever measured it; of a fresh job only what the job itself did.
   Status Recall(size_t index, Task& task, PreparedTask& prepared) {
     const TaskRow& row = rows_[index];
-    ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, WholeHistory(store_, row.key));
-    for (const TuningRecord& record : history) {
-      if (IsFresh(index)) {
-        if (!record.trial_id) continue;
-        const StatusOr<TrialRow> trial = store_.GetTrial(*record.trial_id);
-        if (!trial.ok() || trial->task_id != row.id) continue;
-      }
+    ASSIGN_OR_RETURN(const std::vector<TrialRow> first, store_.ListTrials({.task_id = row.id}, {.limit = 1}));
+    const auto counts = [&](const RecordOutcome& record) {
+      if (!IsFresh(index)) return true;
+      return !first.empty() && record.trial_id >= first[0].id && IsOfTask(record, row.id);
+    };
+    ASSIGN_OR_RETURN(const PartOfHistory part,
+                     SomeHistory(store_, row.key, kMostRecalled, prepared.untuned_trace, counts));
+    if (!part.is_whole) RETURN_IF_ERROR(ExcludeMeasured(index, task));
+    std::vector<MeasuredCandidate> measured;
+    for (const TuningRecord& record : part.records) {
       if (record.final_round == 0) ++task.num_results;
-      task.strategy->Observe(ToMeasured(record));
+      measured.push_back(ToMeasured(record));
       if (record.late) continue;  // It informs; what it says is measured again before anything is compared with it.
       const bool is_timed = IsTimed(record.status);
       if (is_timed && (prepared.best_ns == 0 || record.timings->median_ns < prepared.best_ns))
@@ -322,6 +327,21 @@ class JobSearch::Impl {
       task.untuned.reset();
       if (is_timed) prepared.untuned_ns = record.timings->median_ns;
     }
+    task.strategy->Recall(measured);
+    return OkStatus();
+  }
+
+  bool IsOfTask(const RecordOutcome& record, int64_t task_id) {
+    if (!record.trial_id) return false;
+    const StatusOr<TrialRow> trial = store_.GetTrial(*record.trial_id);
+    return trial.ok() && trial->task_id == task_id;
+  }
+
+  // A fresh job measures anew what others did; its own trials are each proposed once.
+  Status ExcludeMeasured(size_t index, Task& task) {
+    if (IsFresh(index)) return OkStatus();
+    ASSIGN_OR_RETURN(std::vector<Digest> measured, store_.MeasuredTraces(rows_[index].key));
+    task.strategy->Exclude(std::move(measured));
     return OkStatus();
   }
 
@@ -330,7 +350,7 @@ class JobSearch::Impl {
     const TaskRow& row = rows_[index];
     ASSIGN_OR_RETURN(const std::vector<ForeignTrace> traces, store_.ListForeign(row.key.workload, kMostForeign));
     std::unordered_set<Digest, DigestHash> known;
-    if (!IsFresh(index)) {
+    if (!IsFresh(index) && !traces.empty()) {
       ASSIGN_OR_RETURN(const std::vector<Digest> measured, store_.MeasuredTraces(row.key));
       known.insert(measured.begin(), measured.end());
     }
@@ -348,7 +368,9 @@ class JobSearch::Impl {
     if (task.num_results > 0) return OkStatus();
     ASSIGN_OR_RETURN(const std::vector<TuningKey> nearest, warm_starts_.Nearest(key, task.task.func, kNearestKeys));
     for (size_t i = 0; i < nearest.size(); ++i) {
-      ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, WholeHistory(store_, nearest[i]));
+      const auto all = [](const RecordOutcome&) { return true; };
+      ASSIGN_OR_RETURN(const PartOfHistory part, SomeHistory(store_, nearest[i], kMostRecalled, std::nullopt, all));
+      const std::vector<TuningRecord>& history = part.records;
       if (i < kTeachers && nearest[i].device_class == key.device_class) Teach(nearest[i], history);
       for (const TuningRecord& record : FastestTraces(history, kMostPerNeighbour)) {
         const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(record.trace_json);
@@ -367,7 +389,9 @@ class JobSearch::Impl {
     if (!task.ok()) return;  // It teaches nothing; the search does without.
     task->before_replay = [this] { return MayGoOn(); };
     const auto strategy = options_.strategies(*task, SeedOf(spec_, key), [](const ModelReport&) {});
-    for (const TuningRecord& record : EvenlyOver(history, kMostTaught)) strategy->Observe(ToMeasured(record));
+    std::vector<MeasuredCandidate> measured;
+    for (const TuningRecord& record : EvenlyOver(history, kMostTaught)) measured.push_back(ToMeasured(record));
+    strategy->Recall(measured);
   }
 
   bool MayGoOn() {

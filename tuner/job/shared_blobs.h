@@ -6,11 +6,12 @@
 #include "rpc/gateway/device_gateway.h"
 #include "support/blob_store.h"
 #include "support/status_macros.h"
+#include "tuner/database/prune.h"
 #include "tuner/measure/reference.h"
 
 namespace lathe {
 
-class SharedBlobs : public ReferenceBlobs {
+class SharedBlobs : public ReferenceBlobs, public BlobFiles {
  public:
   explicit SharedBlobs(BlobStore blobs) : blobs_(std::move(blobs)) {}
 
@@ -18,9 +19,11 @@ class SharedBlobs : public ReferenceBlobs {
     std::lock_guard lock(mutex_);
     return blobs_.Put(content);
   }
+  // Counts as a use: whoever asks is about to refer to it.
   bool HasBlob(const Digest& digest, int64_t size_bytes) override {
-    const StatusOr<int64_t> size = Size(digest);
-    return size.ok() && *size == size_bytes;
+    std::lock_guard lock(mutex_);
+    const StatusOr<int64_t> size = blobs_.Size(digest);
+    return size.ok() && *size == size_bytes && blobs_.Path(digest).ok();
   }
   StatusOr<int64_t> Size(const Digest& digest) {
     std::lock_guard lock(mutex_);
@@ -31,6 +34,17 @@ class SharedBlobs : public ReferenceBlobs {
     ASSIGN_OR_RETURN(std::string data, blobs_.Read(digest, offset, limit));
     ASSIGN_OR_RETURN(const int64_t size, blobs_.Size(digest));
     return BlobPiece{std::move(data), size};
+  }
+  std::vector<BlobFile> ListFiles() override {
+    std::lock_guard lock(mutex_);
+    std::vector<BlobFile> files;
+    for (const StoredBlob& blob : blobs_.List())
+      files.push_back({blob.digest, blob.size_bytes, blob.last_used_unix_ns, blob.is_pinned});
+    return files;
+  }
+  bool DeleteUnused(const BlobFile& file) override {
+    std::lock_guard lock(mutex_);
+    return blobs_.DeleteUnused({file.digest, file.size_bytes, file.last_used_unix_ns});
   }
   // A pinned blob is never evicted. Counts.
   void Pin(const Digest& digest) {

@@ -87,6 +87,25 @@ class EvolutionarySearch : public SearchStrategy {
   }
 
   void Observe(const MeasuredCandidate& measured) override {
+    Note(measured);
+    if (static_cast<int>(samples_.size()) >= options_.round) UpdateModel();
+  }
+
+  void Recall(std::span<const MeasuredCandidate> measured) override {
+    for (const MeasuredCandidate& one : measured) Note(one);
+    if (static_cast<int>(samples_.size()) >= options_.round) UpdateModel();
+  }
+
+  void Exclude(std::vector<Digest> traces) override { excluded_ = std::move(traces); }
+
+ private:
+  struct Known {
+    Member member;
+    std::optional<CostSample::Outcome> outcome;
+  };
+
+  // For the next update of the model.
+  void Note(const MeasuredCandidate& measured) {
     auto known = known_.find(measured.trace_digest);
     if (known == known_.end()) {
       const StatusOr<ScheduleTrace> trace = ScheduleTrace::FromJson(measured.trace_json);
@@ -104,16 +123,12 @@ class EvolutionarySearch : public SearchStrategy {
     if (outcome == CostSample::Outcome::kFailed) trials_.Failed(member.sketch);
     samples_.push_back({member.features, options_.model_task, outcome, measured.median_ns});
     if (outcome == CostSample::Outcome::kTimed) AddElite({member.sketch, member.trace, measured.median_ns});
-    if (static_cast<int>(samples_.size()) >= options_.round) UpdateModel();
   }
 
- private:
-  struct Known {
-    Member member;
-    std::optional<CostSample::Outcome> outcome;
-  };
-
-  bool IsKnown(const Member& member) const { return known_.contains(Sha256(member.trace.ToJson())); }
+  bool IsKnown(const Member& member) const {
+    const Digest digest = Sha256(member.trace.ToJson());
+    return known_.contains(digest) || std::binary_search(excluded_.begin(), excluded_.end(), digest);
+  }
 
   // nullopt if the task gives up.
   std::optional<MeasureCandidate> HandOut(Member member) {
@@ -347,6 +362,7 @@ class EvolutionarySearch : public SearchStrategy {
   std::vector<Member> queue_;                            // The rest of this round.
   std::vector<Elite> elites_;                            // Fastest first.
   std::unordered_map<Digest, Known, DigestHash> known_;  // Proposed or observed.
+  std::vector<Digest> excluded_;                         // In order.
   std::vector<CostSample> samples_;                      // Since the last update.
   bool improved_ = false;
   int rounds_without_gain_ = 0;

@@ -43,6 +43,10 @@ class RandomSearch : public SearchStrategy {
     return candidates;
   }
   void Observe(const MeasuredCandidate& measured) override { seen_.insert(measured.trace_digest); }
+  void Recall(std::span<const MeasuredCandidate> measured) override {
+    for (const MeasuredCandidate& one : measured) Observe(one);
+  }
+  void Exclude(std::vector<Digest> traces) override { seen_.insert(traces.begin(), traces.end()); }
 
  private:
   const TuneTask& task_;

@@ -64,6 +64,10 @@ class SearchStrategy {
   virtual std::vector<MeasureCandidate> Adopt(std::span<const ScheduleTrace> traces, int count) = 0;
   // Results in any order, also of candidates that an earlier run proposed. An outcome may come twice.
   virtual void Observe(const MeasuredCandidate& measured) = 0;
+  // Likewise, of an earlier run: learns from all of them at once.
+  virtual void Recall(std::span<const MeasuredCandidate> measured) = 0;
+  // These are not proposed either, and teach nothing: known, and too many to be observed. In order; once.
+  virtual void Exclude(std::vector<Digest> traces) = 0;
 };
 
 // Told how well its model ranked a batch of results, each time that a strategy learned from one; within Observe.

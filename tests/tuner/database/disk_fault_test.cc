@@ -1,11 +1,15 @@
 // One history of a job, with the disk failing or the power cut at every operation on the disk in turn: whatever was
 // acknowledged is there afterwards, nothing is there twice, and the file is whole.
+#include <atomic>
+#include <future>
 #include <set>
 
 #include "fault_vfs.h"
 #include "store_testing.h"
 #include "support/sqlite.h"
 #include "tests/property_runs.h"
+#include "tuner/database/prune.h"
+#include "tuner/database/upkeep.h"
 
 namespace lathe {
 namespace {
@@ -17,6 +21,13 @@ struct Acknowledged {
   int64_t job_id = 0, epoch = 0;
   std::vector<int64_t> trials, records;
   bool is_job_done = false;
+  int64_t forgotten = 0;  // Rows; of them it does not matter whether they came back with the power.
+};
+
+class NoFiles : public BlobFiles {
+ public:
+  std::vector<BlobFile> ListFiles() override { return {}; }
+  bool DeleteUnused(const BlobFile&) override { return false; }
 };
 
 // The history. Each verb is repeated until it succeeds or, once `may_go_on` says so, the history ends there.
@@ -45,7 +56,7 @@ class History {
     RETURN_IF_ERROR(Do([&] { return store_.CancelWaitingTrials(created.job.id); }).status());
     RETURN_IF_ERROR(Do([&] { return store_.SetJobState(created.job.id, JobState::kDone, ""); }));
     acknowledged_.is_job_done = true;
-    return OkStatus();
+    return Forget();
   }
 
  private:
@@ -119,6 +130,15 @@ class History {
     const BuildReport report{trial, claim.attempt, BuildFailure{S::kBuildError, "no register left"}, "{}"};
     ASSIGN_OR_RETURN(const CommitAnswer answer, Do([&] { return store_.CommitBuild(report, S::kMeasureQueued); }));
     acknowledged_.records.push_back(answer.record_id.value_or(0));
+    return OkStatus();
+  }
+
+  // All that the job left behind but its records, in steps of two rows.
+  Status Forget() {
+    clock_.Advance(std::chrono::hours(24 * 100));
+    NoFiles no_files;
+    ASSIGN_OR_RETURN(const PruneReport report, Do([&] { return Prune(store_, no_files, {.rows_at_once = 2}); }));
+    acknowledged_.forgotten = report.total();
     return OkStatus();
   }
 
@@ -202,9 +222,50 @@ TEST_F(DiskFaultTest, TheHistoryRunsToItsEndOnAGoodDisk) {
   EXPECT_TRUE(status_.ok()) << status_.ToString();
   EXPECT_TRUE(acknowledged.is_job_done);
   EXPECT_EQ(acknowledged.records.size(), 4u);
+  EXPECT_GT(acknowledged.forgotten, 20);
   EXPECT_GT(vfs_.operations(), 100);
   CheckIsWhole();
   CheckHolds(**SqliteStore::Open(path_, clock_), acknowledged);
+}
+
+// Records wait for the disk; whoever decides what comes next does not wait with them.
+TEST_F(DiskFaultTest, ARecordsWaitForTheDiskHoldsNobodyElseUp) {
+  const auto store = *SqliteStore::Open(path_, clock_);
+  Scene scene(*store);
+  scene.Lease(1'000'000 * kSecond);
+  const RunResult result = scene.ResultOf(scene.Run(scene.Build(1)), 100);
+  std::promise<void> syncs, may_go_on;
+  std::atomic<bool> is_first = true;
+  vfs_.OnSync([&, go_on = may_go_on.get_future().share()] {
+    if (is_first.exchange(false)) syncs.set_value();
+    go_on.wait();
+  });
+  std::future<StatusOr<CommitAnswer>> commit =
+      std::async(std::launch::async, [&] { return store->CommitResult(result); });
+  syncs.get_future().wait();
+  EXPECT_TRUE(store->Heartbeat(scene.device_id).ok());
+  EXPECT_EQ(scene.StateOf(result.trial_id), S::kOk) << "it is there for everybody in this process";
+  EXPECT_EQ(commit.wait_for(Duration(0)), std::future_status::timeout) << "and not answered before it is on the disk";
+  may_go_on.set_value();
+  EXPECT_EQ(commit.get()->ack, Ack::kAccepted);
+  vfs_.OnSync({});
+}
+
+TEST_F(DiskFaultTest, ARecordThatTheDiskRefusedIsSaidAgain) {
+  const auto store = *SqliteStore::Open(path_, clock_);
+  Scene scene(*store);
+  scene.Lease(1'000'000 * kSecond);
+  const RunResult result = scene.ResultOf(scene.Run(scene.Build(1)), 100);
+  std::atomic<bool> is_first = true;
+  vfs_.OnSync([&] {
+    if (is_first.exchange(false)) vfs_.Arm(1, DiskFault::kFull);
+  });
+  const auto refused = store->CommitResult(result);
+  EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
+  EXPECT_THAT(refused.status().message(), testing::HasSubstr("sync the log of " + path_ + ": "));
+  vfs_.OnSync({});
+  EXPECT_EQ(store->CommitResult(result)->ack, Ack::kDuplicate);
+  EXPECT_EQ(scene.StateOf(result.trial_id), S::kOk);
 }
 
 // All operations in turn or, with fewer runs than there are, some of them, evenly spread.
@@ -245,8 +306,12 @@ TEST_P(EveryDiskFaultTest, LosesNothingThatWasAcknowledgedAndDoublesNothing) {
       CheckHolds(**store, acknowledged);
       Scene again(**store, 1, "request-2");  // And it goes on.
       EXPECT_TRUE((*store)->ListTasks(again.job_id).ok());
+      NoFiles no_files;
+      EXPECT_TRUE(Prune(**store, no_files, {}).ok());
+      CheckHolds(**store, acknowledged);
     }
     CheckIsWhole();
+    EXPECT_THAT(VerifyDatabase(path_)->problems, testing::IsEmpty());
     if (testing::Test::HasFailure()) return;
   }
   EXPECT_GT(failed, 0);

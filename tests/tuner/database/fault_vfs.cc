@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -96,6 +97,15 @@ class FaultVfs::Impl {
     return bytes_read_;
   }
 
+  void OnSync(std::function<void()> hook) {
+    const std::lock_guard lock(mutex_);
+    on_sync_ = std::move(hook);
+  }
+  std::function<void()> on_sync() const {
+    const std::lock_guard lock(mutex_);
+    return on_sync_;
+  }
+
   void Restart(Random* random) {
     const std::lock_guard lock(mutex_);
     for (const auto& [path, changes] : unsynced_) {
@@ -185,6 +195,7 @@ class FaultVfs::Impl {
   static int Sync(sqlite3_file* base, int flags) {
     File& file = *As(base);
     if (file.path == nullptr) return file.real->pMethods->xSync(file.real, flags);
+    if (const auto hook = file.impl->on_sync()) hook();
     const std::lock_guard lock(file.impl->mutex_);
     if (const int code = file.impl->Count(SQLITE_IOERR_FSYNC); code != SQLITE_OK) return code;
     file.impl->unsynced_.erase(*file.path);
@@ -244,6 +255,7 @@ class FaultVfs::Impl {
   DiskFault fault_ = DiskFault::kFull;
   bool has_failed_ = false, is_dead_ = false;
   std::map<std::string, std::vector<Change>> unsynced_;  // By file, in order.
+  std::function<void()> on_sync_;
 };
 
 FaultVfs::FaultVfs() : impl_(std::make_unique<Impl>()) {}
@@ -252,6 +264,7 @@ int64_t FaultVfs::operations() const { return impl_->operations(); }
 bool FaultVfs::has_failed() const { return impl_->has_failed(); }
 int64_t FaultVfs::bytes_read() const { return impl_->bytes_read(); }
 void FaultVfs::Arm(int64_t n, DiskFault fault) { impl_->Arm(n, fault); }
+void FaultVfs::OnSync(std::function<void()> hook) { impl_->OnSync(std::move(hook)); }
 void FaultVfs::Restart(Random* random) { impl_->Restart(random); }
 
 }  // namespace lathe

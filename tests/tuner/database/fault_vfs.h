@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "support/random.h"
@@ -28,6 +29,8 @@ class FaultVfs {
   int64_t operations() const;  // So far, since the last Arm.
   bool has_failed() const;     // Since the last Arm.
   int64_t bytes_read() const;  // Likewise.
+  // Called before each sync, on the thread that syncs; empty: nothing is.
+  void OnSync(std::function<void()> hook);
   // The n-th operation from now on fails, from 1; 0: none does.
   void Arm(int64_t n, DiskFault fault);
   // The power is back. No connection is open. `random` says what was written without being synced: null: nothing.

@@ -184,7 +184,8 @@ TEST_F(FencingTest, ForgetsABuildWhoseAttemptWasSuperseded) {
   EXPECT_EQ(build(second, "y"), Ack::kDuplicate);
   EXPECT_EQ(build(first, "x"), Ack::kStale);
   EXPECT_EQ(store_.GetTrial(id)->module_digest, Sha256("y"));
-  EXPECT_EQ(store_.GetBlob(Sha256("y"))->refs, 1);
+  EXPECT_TRUE(IsReferenced(store_, Sha256("y")));
+  EXPECT_FALSE(IsReferenced(store_, Sha256("x")));
 }
 
 TEST_F(FencingTest, FencesFailuresAndProgressToo) {

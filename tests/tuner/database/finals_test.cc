@@ -159,11 +159,11 @@ TEST_F(StoreFinals, BuildOnlyWhatIsGone) {
   const std::vector<TrialRow> begun = *store_->BeginFinalRound(scene_.task_id, 1, finalists);
   ASSERT_EQ(begun.size(), 3u);
   EXPECT_EQ(begun[0].state, S::kMeasureQueued);
-  EXPECT_EQ(store_->GetBlob(*begun[0].module_digest)->refs, 1);
+  EXPECT_TRUE(IsReferenced(*store_, *begun[0].module_digest));
   EXPECT_EQ(begun[1].state, S::kBuildQueued) << "its module was never here";
   EXPECT_EQ(begun[2].state, S::kBuildQueued);
   EXPECT_THAT(*store_->BeginFinalRound(scene_.task_id, 1, finalists), IsEmpty()) << "said twice";
-  EXPECT_EQ(store_->GetBlob(*begun[0].module_digest)->refs, 1);
+  EXPECT_TRUE(IsReferenced(*store_, *begun[0].module_digest));
 }
 
 TEST_F(StoreFinals, TakeBackABestThatTurnsOutToBeWrong) {

@@ -105,6 +105,24 @@ TEST_F(QueryPlanTest, ATrialsLifeReadsRowsByTheirKeys) {
   ExpectNoScan(true);
 }
 
+TEST_F(QueryPlanTest, PruningReadsWhatItJudges) {
+  FakeClock clock(kNow);
+  auto store = *SqliteStore::Open(path_, clock);
+  Scene scene(*store);
+  scene.Measure(1, 100);
+  scene.Measure(2, 50);
+  EXPECT_TRUE(store->EndLease(scene.device_id, scene.epoch, LeaseState::kReleased).ok());
+  EXPECT_TRUE(store->SetJobState(scene.job_id, JobState::kDone, "").ok());
+  clock.Advance(std::chrono::hours(24 * 100));
+  statements_.Take();
+  for (const RetentionKind kind : kRetentionKinds) {
+    const RetentionFacts facts = *store->ListRetentionFacts(kind, std::nullopt, 10);
+    EXPECT_GT(*store->Forget(kind, facts.rows, 1), 0) << RetentionKindName(kind);
+  }
+  EXPECT_TRUE(store->FindBlobs(std::vector{Sha256("a")}).ok());
+  ExpectNoScan(false);
+}
+
 TEST_F(QueryPlanTest, ListsReadWhatTheyAnswer) {
   auto store = *SqliteStore::Open(path_);
   Scene scene(*store);

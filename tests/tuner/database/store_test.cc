@@ -58,20 +58,6 @@ TEST_P(StoreTest, KeepsWhatASearchSaysOfItsModel) {
   EXPECT_THAT(store_.RecordModelRound(77, first).message(), HasSubstr("77"));
 }
 
-TEST_P(StoreTest, ForgetsOldBlobsThatNobodyRefersTo) {
-  const Digest a = Sha256("a"), b = Sha256("b");
-  ASSERT_TRUE(store_.PutBlob({a, 10, "model", 1}).ok());
-  ASSERT_TRUE(store_.PutBlob({b, 20, "model", 0}).ok());
-  EXPECT_TRUE(store_.ForgetUnreferencedBlobs(seconds(5), 10)->empty());
-  clock_.Advance(seconds(6));
-  const auto forgotten = store_.ForgetUnreferencedBlobs(seconds(5), 10);
-  ASSERT_EQ(forgotten->size(), 1u);
-  EXPECT_EQ(forgotten->front().digest, b);
-  EXPECT_EQ(store_.ChangeBlobRefs(a, -2).code(), StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(store_.ChangeBlobRefs(a, -1).ok());
-  EXPECT_EQ(store_.GetBlob(a)->refs, 0);
-}
-
 TEST_P(StoreTest, ReturnsTheSameJobForARepeatedRequest) {
   (void)store_.PutWorkload(MakeWorkload());
   NewJob job{"request-1", "resnet", "{\"trials\":64}", {{MakeKey(), "conv", 2, 64}}};
@@ -153,7 +139,7 @@ TEST_P(StoreTest, WalksATrialFromProposalToRecord) {
   EXPECT_EQ(building.attempt, 1);
   EXPECT_EQ(store_.CommitBuild({id, 1, BuiltArtifact{Sha256("m"), 9}, "{}"}, S::kBuilt)->trial_state, S::kBuilt);
   EXPECT_TRUE(*store_.AdvanceTrial({id, 1}, S::kMeasureQueued));
-  EXPECT_EQ(store_.GetBlob(Sha256("m"))->refs, 1);
+  EXPECT_TRUE(IsReferenced(store_, Sha256("m")));
   scene.Lease();
   const TrialRow running = scene.Run(id);
   EXPECT_EQ(running.attempt, 2);
@@ -163,7 +149,7 @@ TEST_P(StoreTest, WalksATrialFromProposalToRecord) {
   EXPECT_EQ(answer->ack, Ack::kAccepted);
   EXPECT_EQ(answer->trial_state, S::kOk);
   EXPECT_TRUE(answer->new_best);
-  EXPECT_EQ(store_.GetBlob(Sha256("m"))->refs, 0);
+  EXPECT_FALSE(IsReferenced(store_, Sha256("m")));
 
   const TuningRecord record = store_.ListRecords({})->front();
   EXPECT_EQ(record.id, answer->record_id);
@@ -279,7 +265,7 @@ TEST_P(StoreTest, CancelsWhatIsOpenAndKeepsWhatIsDone) {
   EXPECT_EQ(store_.ListTasks(scene.job_id)->front().state, JobState::kCancelled);
   EXPECT_EQ(scene.Counts().trials_done, 1);
   EXPECT_EQ(scene.Counts().trials_open, 0);
-  EXPECT_EQ(store_.GetBlob(*claim.module_digest)->refs, 0);
+  EXPECT_FALSE(IsReferenced(store_, *claim.module_digest));
   const auto late = store_.CommitResult(scene.ResultOf(claim, 100));
   EXPECT_EQ(late->ack, Ack::kStale);
   EXPECT_EQ(scene.Counts().trials_done, 1);
@@ -323,6 +309,36 @@ TEST_P(StoreTest, OrdersHistoryFromBestToFailed) {
   EXPECT_EQ(store_.RecordsOf(MakeKey(1), MakeTrial(3).trace_digest)->size(), 0u);
   const std::vector<int64_t> trials{*history[0].trial_id, *history[3].trial_id, 99};
   EXPECT_THAT(*store_.MediansOf(trials), ElementsAre(100, std::nullopt, std::nullopt));
+}
+
+TEST_P(StoreTest, ReadsSomeOfALongHistory) {
+  Scene scene(store_);
+  for (int n = 0; n < 40; ++n) scene.Measure(n, n == 17 ? 5 : 100 + (n * 7) % 40);
+  scene.Measure(40, 0, S::kCrash);
+  const TrialRow best = *store_.GetTrial(18);
+  const NewFinalist finalist{best.trace_digest, best.trace_json, best.seed, best.module_digest};
+  const auto round = *store_.BeginFinalRound(scene.task_id, 1, std::vector{finalist});
+  ASSERT_TRUE(store_.CommitResult(scene.ResultOf(scene.Run(round[0].id), 6)).ok());
+  const auto all = [](const RecordOutcome&) { return true; };
+  const PartOfHistory whole = *SomeHistory(store_, MakeKey(), 42, std::nullopt, all);
+  EXPECT_TRUE(whole.is_whole);
+  EXPECT_EQ(whole.records, *WholeHistory(store_, MakeKey()));
+
+  const Digest also = MakeTrial(40).trace_digest;
+  const PartOfHistory part = *SomeHistory(store_, MakeKey(), 12, also, all);
+  EXPECT_FALSE(part.is_whole);
+  EXPECT_GE(part.records.size(), 12u);
+  EXPECT_LE(part.records.size(), 14u) << "six of the fastest, six of all, a final, and what was asked for";
+  EXPECT_EQ(part.records[0].timings->median_ns, 5) << "best first";
+  const auto count = [&](auto what) { return std::ranges::count_if(part.records, what); };
+  EXPECT_EQ(count([](const TuningRecord& r) { return r.final_round > 0; }), 1);
+  EXPECT_EQ(count([&](const TuningRecord& r) { return r.trace_digest == also; }), 1);
+  EXPECT_EQ(count([](const TuningRecord& r) { return r.timings && r.timings->median_ns < 104; }), 6)
+      << "5 and 6, and the fastest four of the others";
+  const PartOfHistory own =
+      *SomeHistory(store_, MakeKey(), 12, also, [](const RecordOutcome& r) { return r.trial_id.value_or(0) <= 3; });
+  EXPECT_TRUE(own.is_whole);
+  EXPECT_EQ(own.records.size(), 3u) << "of those that count";
 }
 
 TEST_P(StoreTest, AnswersHitStaleOrMissAndSaysWhy) {

@@ -37,6 +37,13 @@ inline Timings MakeTimings(double median_ns) {
           1e-6};
 }
 
+// Whether a trial that is open needs the blob: then its row does not go, however old it is.
+inline bool IsReferenced(Store& store, const Digest& blob) {
+  const bool is_known = !store.FindBlobs(std::vector{blob})->empty();
+  const RetentionFacts facts = *store.ListRetentionFacts(RetentionKind::kBlobs, std::nullopt, 1'000'000);
+  return is_known && std::ranges::none_of(facts.rows, [&](const RetentionFact& row) { return row.blob == blob; });
+}
+
 // A store with one job of one task and one device under lease; steps that a test does not care about succeed or fail
 // it.
 class Scene {

@@ -69,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         DamageCase{"Measured", "UPDATE tuning_key SET measured = 5",
                    "key: number 1: 5 measured traces are counted, it has 1"},
         DamageCase{"Counts", "UPDATE trial_count SET trials = trials + 1 WHERE state = 'OK'", "task: number 1: trials"},
+        DamageCase{"References", "UPDATE blob SET refs = 7", ": 7 references are counted, it has "},
         DamageCase{"Attempt", "DELETE FROM attempt WHERE state = 'HELD'", "trial: number 2: RUNNING, but its attempt"},
         DamageCase{"Trial", "UPDATE trial SET state = 'MEAS_QUEUED' WHERE id = 2", "held, but its trial is not"}),
     [](const auto& info) { return info.param.name; });

@@ -72,6 +72,10 @@ class SaysItLearns : public SearchStrategy {
            .trees = 18,
            .draft_weight = 0.5});
   }
+  void Recall(std::span<const MeasuredCandidate> measured) override {
+    for (const MeasuredCandidate& one : measured) Observe(one);
+  }
+  void Exclude(std::vector<Digest> traces) override { random_->Exclude(std::move(traces)); }
 
  private:
   std::unique_ptr<SearchStrategy> random_;

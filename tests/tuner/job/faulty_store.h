@@ -28,17 +28,8 @@ class FaultyStore : public Store {
   StatusOr<std::vector<Workload>> ListWorkloads(const std::optional<Digest>& after, int limit) override {
     return Try("ListWorkloads", [&] { return store_->ListWorkloads(after, limit); });
   }
-  Status PutBlob(const BlobRow& blob) override {
-    return Try("PutBlob", [&] { return store_->PutBlob(blob); });
-  }
-  StatusOr<BlobRow> GetBlob(const Digest& digest) override {
-    return Try("GetBlob", [&] { return store_->GetBlob(digest); });
-  }
-  Status ChangeBlobRefs(const Digest& digest, int64_t delta) override {
-    return Try("ChangeBlobRefs", [&] { return store_->ChangeBlobRefs(digest, delta); });
-  }
-  StatusOr<std::vector<BlobRow>> ForgetUnreferencedBlobs(Duration unused_for, int limit) override {
-    return Try("ForgetUnreferencedBlobs", [&] { return store_->ForgetUnreferencedBlobs(unused_for, limit); });
+  StatusOr<std::vector<Digest>> FindBlobs(std::span<const Digest> digests) override {
+    return Try("FindBlobs", [&] { return store_->FindBlobs(digests); });
   }
   StatusOr<CreatedJob> CreateJob(const NewJob& job) override {
     return Try("CreateJob", [&] { return store_->CreateJob(job); });
@@ -152,6 +143,12 @@ class FaultyStore : public Store {
   StatusOr<std::vector<TuningRecord>> History(const TuningKey& key, const Page& page) override {
     return Try("History", [&] { return store_->History(key, page); });
   }
+  StatusOr<std::vector<RecordOutcome>> ListOutcomes(const TuningKey& key, const Page& page) override {
+    return Try("ListOutcomes", [&] { return store_->ListOutcomes(key, page); });
+  }
+  StatusOr<std::vector<TuningRecord>> ReadRecords(std::span<const int64_t> ids) override {
+    return Try("ReadRecords", [&] { return store_->ReadRecords(ids); });
+  }
   StatusOr<std::vector<TuningRecord>> RecordsOf(const TuningKey& key, const Digest& trace) override {
     return Try("RecordsOf", [&] { return store_->RecordsOf(key, trace); });
   }
@@ -175,6 +172,14 @@ class FaultyStore : public Store {
   }
   StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) override {
     return Try("ListForeign", [&] { return store_->ListForeign(workload, limit); });
+  }
+  StatusOr<RetentionFacts> ListRetentionFacts(RetentionKind kind, const std::optional<RetentionFact>& after,
+                                              int limit) override {
+    return Try("ListRetentionFacts", [&] { return store_->ListRetentionFacts(kind, after, limit); });
+  }
+  StatusOr<int64_t> Forget(RetentionKind kind, std::span<const RetentionFact> rows,
+                           std::optional<int64_t> judged_to) override {
+    return Try("Forget", [&] { return store_->Forget(kind, rows, judged_to); });
   }
   StatusOr<std::vector<EventRow>> ReadEvents(int64_t after_cursor, std::optional<int64_t> job_id, int limit) override {
     return Try("ReadEvents", [&] { return store_->ReadEvents(after_cursor, job_id, limit); });

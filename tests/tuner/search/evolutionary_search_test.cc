@@ -114,6 +114,30 @@ TEST(EvolutionarySearch, KnowsWhatAnEarlierRunMeasured) {
   for (const MeasureCandidate& candidate : search->Propose(32)) EXPECT_EQ(known.count(candidate.trace_digest), 0u);
 }
 
+TEST(EvolutionarySearch, LearnsOnceFromAllThatItRecallsAndLeavesOutWhatIsExcluded) {
+  const TuneTask task = MakeTestTask(kMatmulRelu);
+  const std::unique_ptr<CostModel> model = MakeXgbModel();
+  std::vector<ModelReport> reports;
+  EvolutionaryOptions options = Small();
+  options.on_update = [&](const ModelReport& report) { reports.push_back(report); };
+  const auto search = MakeEvolutionarySearch(task, *model, 5, options);
+  SimulatedDevice device({});
+  std::vector<MeasuredCandidate> recalled;
+  for (const MeasureCandidate& candidate : MakeRandomSearch(task, 4)->Propose(40))
+    recalled.push_back(device.Measure(candidate));
+  // What it would propose next, had it not been measured, too.
+  std::vector<Digest> excluded;
+  for (const MeasureCandidate& candidate : MakeEvolutionarySearch(task, *model, 5, Small())->Propose(32))
+    excluded.push_back(candidate.trace_digest);
+  std::sort(excluded.begin(), excluded.end());
+  search->Exclude(excluded);
+  for (const MeasureCandidate& candidate : search->Propose(32))
+    EXPECT_FALSE(std::binary_search(excluded.begin(), excluded.end(), candidate.trace_digest));
+  search->Recall(recalled);
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].batch, 40u);
+}
+
 TEST(EvolutionarySearch, IgnoresResultsThatAreNotOfThisWorkload) {
   const TuneTask task = MakeTestTask(kMatmulRelu);
   const std::unique_ptr<CostModel> model = MakeXgbModel();
