@@ -74,6 +74,7 @@
 #include "compiler/transform/unique_names.h"
 #include "compiler/transform/unroll_loop.h"
 #include "compiler/transform/use_assume_to_reduce_branches.h"
+#include "compiler/transform/use_output_memory.h"
 #include "compiler/transform/vectorize_loop.h"
 #include "compiler/transform/verify.h"
 #include "support/status_macros.h"
@@ -189,6 +190,7 @@ const LowerPass kCpuPasses[] = {
     {"skip_zero_terms", SkipZeroTerms},
     {"loop_partition", LoopPartition},
     {"flatten_buffer", FlattenBuffer},
+    {"use_output_memory", UseOutputMemory},
     {"simplify_indices", SimplifyLoops},
     {"vectorize_loop", VectorizeLoop},
     {"transpose_tiles", TransposeTiles},

@@ -1,5 +1,6 @@
 #include "compiler/arith/index_space.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "compiler/ir/integer.h"
@@ -39,14 +40,25 @@ AffineForm Add(const AffineForm& a, const AffineForm& b) {
 int IndexSpace::AddLoop(const Var& var, int64_t extent) {
   const int id = static_cast<int>(terms_.size());
   terms_.push_back({Kind::kLoop, std::max<int64_t>(1, extent), Bit(num_loops_++), {}});
-  vars_.insert_or_assign(var.get(), Known{extent > 1 ? OfTerm(id) : AffineForm{}});
+  Know(var, extent > 1 ? OfTerm(id) : AffineForm{}, true);
   return id;
+}
+
+void IndexSpace::Know(const Var& var, AffineForm form, bool is_exact) {
+  if (vars_.empty()) vars_.reserve(32);
+  vars_.push_back({var.get(), std::move(form), is_exact});
+}
+
+const IndexSpace::Known* IndexSpace::Find(const Expr& var) const {
+  const auto found =
+      std::find_if(vars_.rbegin(), vars_.rend(), [&](const Known& known) { return known.var == var.get(); });
+  return found == vars_.rend() ? nullptr : &*found;
 }
 
 void IndexSpace::Bind(const Var& var, const Expr& value) {
   is_exact_ = true;
   AffineForm form = Parse(value);
-  vars_.insert_or_assign(var.get(), Known{std::move(form), is_exact_});
+  Know(var, std::move(form), is_exact_);
 }
 
 std::vector<int> IndexSpace::AddIters(const BlockNode& block) {
@@ -104,9 +116,9 @@ AffineForm IndexSpace::Divide(const AffineForm& form, int64_t divisor, bool want
 AffineForm IndexSpace::Parse(const Expr& e) {
   if (const IntImm* imm = e.As<IntImm>()) return {imm->value, {}};
   if (IsVar(e)) {
-    const auto found = vars_.find(e.get());
-    is_exact_ = is_exact_ && found != vars_.end() && found->second.is_exact;
-    return found == vars_.end() ? AffineForm{} : found->second.form;
+    const Known* found = Find(e);
+    is_exact_ = is_exact_ && found != nullptr && found->is_exact;
+    return found == nullptr ? AffineForm{} : found->form;
   }
   if (const Cast* cast = e.As<Cast>()) return Parse(cast->value);
   if (const Ramp* ramp = e.As<Ramp>()) {

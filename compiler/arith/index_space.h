@@ -3,9 +3,9 @@
 // everything: what is no sum of loops, quotients and remainders by constants is taken to be anywhere.
 #pragma once
 
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "compiler/ir/stmt.h"
@@ -19,7 +19,7 @@ struct IndexTerm {
 // constant + sum of coeff * term; terms by id, each once.
 struct AffineForm {
   int64_t constant = 0;
-  std::vector<IndexTerm> terms;
+  boost::container::small_vector<IndexTerm, 4> terms;
 };
 struct IndexInterval {
   int64_t low = 0, high = 0;
@@ -64,9 +64,12 @@ class IndexSpace {
     AffineForm inner;  // What is divided.
   };
   struct Known {
+    const ExprNode* var;
     AffineForm form;
     bool is_exact = true;
   };
+  void Know(const Var& var, AffineForm form, bool is_exact);
+  const Known* Find(const Expr& var) const;
   AffineForm OfTerm(int id) const { return {0, {{id, 1}}}; }
   AffineForm Divide(const AffineForm& form, int64_t divisor, bool want_quotient);
   AffineForm Unknown(uint64_t loops);
@@ -75,8 +78,8 @@ class IndexSpace {
 
   std::vector<Term> terms_;
   int num_loops_ = 0;
-  bool is_exact_ = true;  // Nothing was estimated since it was set.
-  std::unordered_map<const ExprNode*, Known> vars_;
+  bool is_exact_ = true;     // Nothing was estimated since it was set.
+  std::vector<Known> vars_;  // The last one of a variable counts. A function has dozens, most are asked for soon.
 };
 
 }  // namespace lathe

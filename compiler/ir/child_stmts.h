@@ -67,6 +67,7 @@ void ForEachMutableChildStmt(Stmt& stmt, F f) {
 
 // The child at `index`, counted as ForEachChildStmt comes by; there is one.
 inline Stmt& MutableChildStmt(Stmt& stmt, size_t index) {
+  if (stmt.As<For>() != nullptr && index == 0) return std::get<For>(stmt.MutableNode().value).body;
   Stmt* found = nullptr;
   size_t at = 0;
   auto take = [&](Stmt& child) {

@@ -114,15 +114,17 @@ StatusOr<LoopRV> Fuse(Schedule& schedule, std::span<const LoopRV> loop_rvs, bool
   std::string name;
   for (int row : rows) name += schedule.LoopOf(row).loop_var.name() + "_";
   const Var fused(name + "fused", type);
-  Analyzer analyzer;
-  BindOuterLoops(schedule, rows[0], false, analyzer);
-  extent = analyzer.Simplify(extent);
-  analyzer.Bind(fused, Range{IntConst(type, 0), extent});
+  if (AsIntConst(extent) == nullptr) {
+    Analyzer analyzer;
+    BindOuterLoops(schedule, rows[0], false, analyzer);
+    extent = analyzer.Simplify(extent);
+  }
   const VarMap vars = PartsOf(schedule, rows, fused);
   Rebinding how{LoopsBetween(schedule, schedule.ScopeOf(rows[0]), rows[0]), preserve_unit_iters, std::nullopt,
                 schedule.AnyUsesLoopsDirectly()};
   how.loops.emplace_back(fused, Range{IntConst(type, 0), extent});
-  Stmt body = RebindLoops(schedule.LoopOf(rows.back()).body, vars, analyzer, std::move(how));
+  Stmt body =
+      RebindLoops(schedule.LoopOf(rows.back()).body, vars, schedule.BlockOf(schedule.ScopeOf(rows[0])), std::move(how));
   schedule.Replace(rows[0], MakeFor(fused, extent, std::move(body)));
 
   const LoopRV result = schedule.NewLoopRV(fused);

@@ -60,8 +60,8 @@ class TreeRewriter {
 
 class LoopRebinder : public StmtExprMutator {
  public:
-  LoopRebinder(const VarMap& vars, const Analyzer& analyzer, Rebinding how)
-      : vars_(vars), analyzer_(analyzer), how_(std::move(how)), num_known_(how_.loops.size()) {}
+  LoopRebinder(const VarMap& vars, const BlockNode& scope, Rebinding how)
+      : vars_(vars), scope_(scope), how_(std::move(how)) {}
 
  protected:
   Expr VisitVar(const Expr& var) override {
@@ -103,17 +103,17 @@ class LoopRebinder : public StmtExprMutator {
       return *std::move(tiles);
     return IterMapSimplify(realize.iter_values, how_.loops, realize.predicate, options, KnownHere());
   }
-  // Of the loops below, too, which most bindings need no facts about.
+  // Most bindings need no facts.
   Analyzer KnownHere() const {
-    Analyzer facts = Analyzer::Under(analyzer_);
-    for (size_t i = num_known_; i < how_.loops.size(); ++i) facts.Bind(how_.loops[i].first, how_.loops[i].second);
+    Analyzer facts;
+    for (const IterVar& iter : scope_.iter_vars) facts.Bind(iter.var, iter.domain);
+    for (const auto& [var, range] : how_.loops) facts.Bind(var, range);
     return facts;
   }
 
   const VarMap& vars_;
-  const Analyzer& analyzer_;
-  Rebinding how_;
-  const size_t num_known_;  // Loops that the analyzer knows.
+  const BlockNode& scope_;
+  Rebinding how_;  // `loops`: down to where it is.
 };
 
 }  // namespace
@@ -136,8 +136,8 @@ std::optional<Stmt> RewriteTreeAt(const Stmt& body, const std::vector<size_t>& p
   return stmts.empty() ? std::nullopt : std::optional(MakeSeq(std::move(stmts)));
 }
 
-Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer, Rebinding how) {
-  return LoopRebinder(vars, analyzer, std::move(how))(stmt);
+Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, const BlockNode& scope, Rebinding how) {
+  return LoopRebinder(vars, scope, std::move(how))(stmt);
 }
 
 Stmt WithBody(const BlockRealize& scope, Stmt body, const std::vector<Buffer>& add, const std::vector<Buffer>& remove) {

@@ -27,9 +27,9 @@ struct Rebinding {
   bool enters_blocks = false;       // Some use loop variables directly.
 };
 // Replaces loop variables in the bindings, predicates and loop bounds below `stmt`, and in blocks that use them.
-// Bindings that changed go through their iter map, as in TVM, so that they look as they do there; `analyzer` knows the
-// ranges of the loops around.
-Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, Analyzer& analyzer, Rebinding how);
+// Bindings that changed go through their iter map, as in TVM, so that they look as they do there. `scope` is the block
+// around.
+Stmt RebindLoops(const Stmt& stmt, const VarMap& vars, const BlockNode& scope, Rebinding how);
 
 // `scope` with another body, and the buffers added to and removed from its allocations.
 Stmt WithBody(const BlockRealize& scope, Stmt body, const std::vector<Buffer>& add = {},

@@ -24,6 +24,10 @@ uint32_t HashOf(std::string_view name) { return static_cast<uint32_t>(std::hash<
 // The indices of the children that lead from `stmt` to `target`, with no loop or block between.
 using Path = boost::container::small_vector<size_t, 8>;
 bool FindPath(const Stmt& stmt, const StmtNode* target, Path& path) {
+  if (const For* loop = stmt.As<For>(); loop != nullptr && loop->body.get() == target) {  // What is met most.
+    path.push_back(0);
+    return true;
+  }
   if (const Seq* seq = stmt.As<Seq>()) {  // What may be long.
     const auto found =
         std::find_if(seq->stmts.begin(), seq->stmts.end(), [&](const Stmt& child) { return child.get() == target; });
@@ -291,7 +295,10 @@ void RowTable::Descend(Stmt& root, int row, F f) {
       else
         at = &MutableChildStmt(*at, path[k]);
     }
-    SetNode(down[i], outer->get());
+    if (rows_[down[i]].is_loop)  // Has its variable still.
+      rows_[down[i]].node = outer->get();
+    else
+      SetNode(down[i], outer->get());
     rows_[down[i]].changed_at = replacements_;
   }
 }

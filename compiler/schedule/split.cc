@@ -30,6 +30,13 @@ Status CheckSplittable(const Schedule& schedule, int row) {
   return OkStatus();
 }
 
+// Whether nothing about the loops around is asked to know how long the new ones are.
+bool AreNumbers(const For& loop, std::span<const std::optional<ExprRV>> factors) {
+  return AsIntConst(loop.extent) != nullptr && std::none_of(factors.begin(), factors.end(), [](const auto& factor) {
+           return factor && std::holds_alternative<Expr>(*factor);
+         });
+}
+
 // The lengths of the new loops.
 struct Tiling {
   std::vector<Expr> sizes;
@@ -139,7 +146,7 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
   ASSIGN_OR_RETURN(const int row, schedule.RowOf(loop_rv));
   RETURN_IF_ERROR(CheckSplittable(schedule, row));
   Analyzer analyzer;
-  BindOuterLoops(schedule, row, false, analyzer);
+  if (!AreNumbers(schedule.LoopOf(row), factors)) BindOuterLoops(schedule, row, false, analyzer);
   ASSIGN_OR_RETURN(const Tiling tiling, MakeTiling(schedule, row, factors, analyzer));
 
   const For loop = schedule.LoopOf(row);
@@ -159,13 +166,13 @@ StatusOr<std::vector<LoopRV>> Split(Schedule& schedule, LoopRV loop_rv, std::spa
   for (size_t i = 0; i < tiling.sizes.size(); ++i) {
     vars.emplace_back(fmt::format("{}_{}", loop.loop_var.name(), i), type);
     how.loops.emplace_back(vars.back(), Range{IntConst(type, 0), tiling.sizes[i]});
-    analyzer.Bind(vars.back(), how.loops.back().second);
     const bool is_unit = IsConstInt(tiling.sizes[i], 1) && !preserve_unit_iters;
     value = value * tiling.sizes[i] + (is_unit ? IntConst(type, 0) : Expr(vars.back()));
     guarded = guarded * tiling.sizes[i] + vars.back();
   }
   if (!tiling.is_exact && !disable_predication) how.guard = Less(guarded, extent);
-  Stmt nest = RebindLoops(loop.body, {{loop.loop_var.get(), value}}, analyzer, std::move(how));
+  Stmt nest =
+      RebindLoops(loop.body, {{loop.loop_var.get(), value}}, schedule.BlockOf(schedule.ScopeOf(row)), std::move(how));
   for (size_t i = vars.size(); i-- > 0;) nest = MakeFor(vars[i], tiling.sizes[i], nest);
   schedule.Replace(row, std::move(nest));
 

@@ -92,27 +92,29 @@ std::span<const Attr> AttrsOn(const Schedule& schedule, const Instruction& instr
   return changed;
 }
 
-// The handles `names` of a trace are `made` in a schedule.
-void NoteHandles(const std::vector<int>& names, const std::vector<int>& made, std::vector<int>& ids) {
-  for (size_t k = 0; k < names.size(); ++k) {
-    if (names[k] >= static_cast<int>(ids.size())) ids.resize(names[k] + 1, -1);
-    ids[names[k]] = made[k];
+// The handles `names` of a trace are those from `made` on in a schedule.
+void NoteHandles(const std::vector<int>& names, const int* made, std::vector<int>& ids) {
+  for (const int name : names) {
+    if (name >= static_cast<int>(ids.size())) ids.resize(name + 1, -1);
+    ids[name] = *made++;
   }
 }
 
 }  // namespace
 
 Status ScheduleTrace::Replay(Schedule& schedule) const {
-  std::vector<std::vector<int>> made;
-  made.reserve(size());
-  return ReplayTo(size(), schedule, made);
+  Progress progress;
+  return ReplayTo(size(), schedule, progress);
 }
 
-Status ScheduleTrace::ReplayTo(size_t end, Schedule& schedule, std::vector<std::vector<int>>& made) const {
+Status ScheduleTrace::ReplayTo(size_t end, Schedule& schedule, Progress& progress) const {
   std::vector<int> ids;  // Handle number here -> handle number in `schedule`.
-  for (size_t i = 0; i < made.size(); ++i) NoteHandles(instructions_[i]->outputs, made[i], ids);
+  ids.reserve(progress.made.size() + 64);
+  const int* made = progress.made.data();
+  for (size_t i = 0; i < progress.next; made += instructions_[i++]->outputs.size())
+    NoteHandles(instructions_[i]->outputs, made, ids);
   std::vector<TraceInput> inputs;
-  for (size_t i = made.size(); i < end; ++i) {
+  for (size_t& i = progress.next; i < end; ++i) {
     const Instruction& instruction = *instructions_[i];
     inputs.clear();
     for (const TraceInput& input : instruction.inputs) {
@@ -120,7 +122,7 @@ Status ScheduleTrace::ReplayTo(size_t end, Schedule& schedule, std::vector<std::
       inputs.push_back(std::move(translated));
     }
     std::vector<Attr> changed;
-    StatusOr<std::vector<int>> outputs =
+    const StatusOr<std::vector<int>> outputs =
         instruction.kind->apply(schedule, inputs, AttrsOn(schedule, instruction, changed), decision(i));
     if (!outputs.ok()) return InReplay(outputs.status(), i, *instruction.kind);
     if (outputs->size() != instruction.outputs.size()) {
@@ -128,8 +130,8 @@ Status ScheduleTrace::ReplayTo(size_t end, Schedule& schedule, std::vector<std::
           "replay trace: instruction {} ({}) gives {} handles, the trace names {}; it was made for another function", i,
           instruction.kind->name, outputs->size(), instruction.outputs.size()));
     }
-    NoteHandles(instruction.outputs, *outputs, ids);
-    made.push_back(*std::move(outputs));
+    NoteHandles(instruction.outputs, outputs->data(), ids);
+    progress.made.insert(progress.made.end(), outputs->begin(), outputs->end());
   }
   return OkStatus();
 }

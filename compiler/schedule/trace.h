@@ -136,10 +136,14 @@ class ScheduleTrace {
   // Runs the trace on a fresh schedule. Instructions that sample take their stored decision, or else draw from the
   // schedule's seed. On error the schedule holds what was done so far.
   Status Replay(Schedule& schedule) const;
-  // The instructions from the one after those of `made` up to `end`, on a schedule that has had the ones before. `made`
-  // has for each instruction the handles that it returned, as `schedule` numbers them, and grows: a copy of both goes
-  // on from there, with this trace or with another of the same instructions.
-  Status ReplayTo(size_t end, Schedule& schedule, std::vector<std::vector<int>>& made) const;
+  // How far a replay has come.
+  struct Progress {
+    size_t next = 0;        // The instruction that is run next.
+    std::vector<int> made;  // The handles that those before it returned, as the schedule numbers them.
+  };
+  // The instructions from `progress` up to `end`, on a schedule that has had the ones before. A copy of both goes on
+  // from there, with this trace or with another of the same instructions.
+  Status ReplayTo(size_t end, Schedule& schedule, Progress& progress) const;
 
   // TVM's layout: [[kind, inputs, attributes, outputs]..., then [[index, decision]...]. Compact, one line; stable for
   // equal traces.

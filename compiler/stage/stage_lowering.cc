@@ -301,13 +301,11 @@ class StageLowering {
     if (IsConstInt(loop.min, 0)) return loop_rv;
     const Var step(loop.loop_var.name(), loop.loop_var.dtype());
     const Range steps{IntConst(step.dtype(), 0), loop.extent};
-    Analyzer analyzer;
-    BindOuterLoops(schedule_, row, false, analyzer);
-    analyzer.Bind(step, steps);
     Rebinding how{LoopsBetween(schedule_, schedule_.ScopeOf(row), row), true, std::nullopt,
                   schedule_.AnyUsesLoopsDirectly()};
     how.loops.emplace_back(step, steps);
-    loop.body = RebindLoops(loop.body, {{loop.loop_var.get(), step + loop.min}}, analyzer, std::move(how));
+    loop.body = RebindLoops(loop.body, {{loop.loop_var.get(), step + loop.min}},
+                            schedule_.BlockOf(schedule_.ScopeOf(row)), std::move(how));
     loop.loop_var = step;
     loop.min = steps.min;
     schedule_.Replace(row, loop);

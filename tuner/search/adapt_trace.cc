@@ -138,19 +138,19 @@ StatusOr<ScheduleTrace> AdaptTrace(const TuneTask& task, const ScheduleTrace& tr
   ASSIGN_OR_RETURN(Schedule schedule, Schedule::Create(task.func));
   ScheduleTrace adapted = *base;
   adapted.ClearDecisions();
-  std::vector<std::vector<int>> made;
+  ScheduleTrace::Progress progress;
   for (size_t i = 0; i < adapted.size(); ++i) {
     const Decision* wish = trace.decision(i);
     if (!adapted.instruction(i).kind->samples || wish == nullptr) continue;
-    RETURN_IF_ERROR(adapted.ReplayTo(i, schedule, made));
+    RETURN_IF_ERROR(adapted.ReplayTo(i, schedule, progress));
     Schedule drawn = schedule;
-    std::vector<std::vector<int>> made_then = made;
-    RETURN_IF_ERROR(adapted.ReplayTo(i + 1, drawn, made_then));
+    ScheduleTrace::Progress then = progress;
+    RETURN_IF_ERROR(adapted.ReplayTo(i + 1, drawn, then));
     const Decision* possible = drawn.trace().decision(i);
     if (possible == nullptr) return InternalError("adapt a schedule: a primitive that samples left no decision");
     adapted.SetDecision(i, NearestDecision(trace.instruction(i), *wish, adapted.instruction(i), *possible));
   }
-  RETURN_IF_ERROR(adapted.ReplayTo(adapted.size(), schedule, made));
+  RETURN_IF_ERROR(adapted.ReplayTo(adapted.size(), schedule, progress));
   return schedule.trace();
 }
 

@@ -21,18 +21,18 @@ StatusOr<Schedule> SharedReplay::Replay(const ScheduleTrace& trace, uint64_t see
     for (size_t i = 0; i < trace.size(); ++i)
       if (trace.instruction(i).kind->samples) samples_.push_back(i);
     Stop first{unscheduled_, {}};
-    RETURN_IF_ERROR(trace.ReplayTo(samples_.empty() ? trace.size() : samples_[0], first.schedule, first.made));
+    RETURN_IF_ERROR(trace.ReplayTo(samples_.empty() ? trace.size() : samples_[0], first.schedule, first.progress));
     stops_.push_back(std::move(first));
   }
   size_t depth = FindStop(trace);
   Stop at = stops_[depth];
   at.schedule.Seed(seed);
   for (; IsSampled(depth, trace) && depth + 1 < samples_.size(); ++depth) {
-    RETURN_IF_ERROR(trace.ReplayTo(samples_[depth + 1], at.schedule, at.made));
+    RETURN_IF_ERROR(trace.ReplayTo(samples_[depth + 1], at.schedule, at.progress));
     stops_.push_back(at);
     way_.push_back(*trace.decision(samples_[depth]));
   }
-  RETURN_IF_ERROR(trace.ReplayTo(trace.size(), at.schedule, at.made));
+  RETURN_IF_ERROR(trace.ReplayTo(trace.size(), at.schedule, at.progress));
   return std::move(at.schedule);
 }
 

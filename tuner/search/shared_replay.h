@@ -22,7 +22,7 @@ class SharedReplay {
  private:
   struct Stop {
     Schedule schedule;
-    std::vector<std::vector<int>> made;  // ScheduleTrace::ReplayTo.
+    ScheduleTrace::Progress progress;
   };
 
   // The deepest stop on the way of `trace`. Forgets those of another way, unless the trace leaves the choice open.

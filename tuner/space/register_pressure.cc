@@ -1,7 +1,9 @@
 #include "tuner/space/register_pressure.h"
 
 #include <algorithm>
-#include <map>
+#include <bit>
+#include <numeric>
+#include <utility>
 
 #include "compiler/arith/index_space.h"
 #include "compiler/ir/visitor.h"
@@ -51,6 +53,39 @@ struct Read {
   std::vector<int64_t> steps;  // Per unrolled loop.
   Stride stride = Stride::kZero;
   bool is_known = true;  // Else each statement reads something else.
+};
+
+// The first and the last statement that read each place. A hash: a candidate has hundreds of statements.
+class UsesOfPlaces {
+ public:
+  struct Use {
+    int64_t place;
+    size_t first, last, last_in_first_step;
+  };
+  // `places`: of each statement; the first `step` of them are the first step of a reduction.
+  UsesOfPlaces(const std::vector<int64_t>& places, int64_t step) : slots_(std::bit_ceil(2 * places.size()), -1) {
+    for (size_t time = 0; time < places.size(); ++time) {
+      Use& use = Find(places[time], time);
+      use.last = time;
+      if (time < static_cast<size_t>(step)) use.last_in_first_step = time;
+    }
+  }
+  const std::vector<Use>& all() const { return uses_; }
+
+ private:
+  Use& Find(int64_t place, size_t time) {
+    const size_t mask = slots_.size() - 1;
+    size_t slot = (static_cast<uint64_t>(place) * 0x9e3779b97f4a7c15u >> 32) & mask;
+    while (slots_[slot] >= 0 && uses_[static_cast<size_t>(slots_[slot])].place != place) slot = (slot + 1) & mask;
+    if (slots_[slot] < 0) {
+      slots_[slot] = static_cast<int>(uses_.size());
+      uses_.push_back({place, time, time, time});
+    }
+    return uses_[static_cast<size_t>(slots_[slot])];
+  }
+
+  std::vector<int> slots_;  // Of a place: its use, -1: none.
+  std::vector<Use> uses_;
 };
 
 class Pressure {
@@ -121,63 +156,43 @@ class Pressure {
     return read;
   }
 
+  // Statements are those that unrolling writes out, in their order; of one step of the reduction or of all.
   Live CountLive(bool one_step) const {
-    struct Use {
-      int64_t first, last;
-    };
+    const int64_t count = one_step ? tile_ : tile_ * steps_;
     Live live;
-    int64_t time = 0;
-    std::map<std::pair<size_t, int64_t>, Use> uses, in_first_step;
-    for (ForEachStatement walk(unrolled_, one_step); !walk.is_done(); walk.Next(), ++time) {
-      for (size_t i = 0; i < reads_.size(); ++i) {
-        const int64_t place = reads_[i].is_known ? walk.Place(reads_[i].steps) : time;
-        uses.try_emplace({i, place}, Use{time, time}).first->second.last = time;
-        if (time < tile_) in_first_step.try_emplace({i, place}, Use{time, time}).first->second.last = time;
-      }
+    std::vector<int64_t> changes(static_cast<size_t>(count) + 1, 0);  // From one statement to the next.
+    for (const Read& read : reads_) CountUses(read, PlacesOf(read, one_step), changes, live);
+    int64_t now = 0;
+    for (const int64_t change : changes) live.most = std::max(live.most, now += change);
+    return live;
+  }
+  // What each statement reads.
+  std::vector<int64_t> PlacesOf(const Read& read, bool one_step) const {
+    std::vector<int64_t> places{0};
+    for (size_t i = 0; i < unrolled_.size(); ++i) {
+      if (one_step && unrolled_[i].reduces) continue;
+      const std::vector<int64_t> outer = std::exchange(places, {});
+      places.reserve(outer.size() * static_cast<size_t>(unrolled_[i].extent));
+      for (const int64_t place : outer)
+        for (int64_t at = 0; at < unrolled_[i].extent; ++at) places.push_back(place + at * read.steps[i]);
     }
-    std::vector<int64_t> changes(static_cast<size_t>(time) + 1, 0);
-    for (const auto& [key, use] : uses) {
+    if (!read.is_known) std::iota(places.begin(), places.end(), 0);
+    return places;
+  }
+  void CountUses(const Read& read, const std::vector<int64_t>& places, std::vector<int64_t>& changes,
+                 Live& live) const {
+    const UsesOfPlaces uses(places, tile_);
+    for (const UsesOfPlaces::Use& use : uses.all()) {
       if (use.first == use.last) {
         live.once = 1;
         continue;
       }
-      changes[static_cast<size_t>(use.first)] += RegistersOf(reads_[key.first]);
-      changes[static_cast<size_t>(use.last) + 1] -= RegistersOf(reads_[key.first]);
+      changes[use.first] += RegistersOf(read);
+      changes[use.last + 1] -= RegistersOf(read);
+      if (use.last_in_first_step > use.first && read.stride != Stride::kZero) live.vectors_of_step += per_vector_;
     }
-    int64_t now = 0;
-    for (const int64_t change : changes) live.most = std::max(live.most, now += change);
-    for (const auto& [key, use] : in_first_step)
-      if (use.first != use.last && reads_[key.first].stride != Stride::kZero) live.vectors_of_step += per_vector_;
-    return live;
   }
   int64_t RegistersOf(const Read& read) const { return read.stride == Stride::kZero ? 1 : per_vector_; }
-
-  // The statements that unrolling writes out, in their order; of one step of the reduction or of all.
-  class ForEachStatement {
-   public:
-    ForEachStatement(const std::vector<UnrolledLoop>& loops, bool one_step)
-        : loops_(loops), one_step_(one_step), at_(loops.size(), 0) {}
-    bool is_done() const { return is_done_; }
-    void Next() {
-      for (size_t i = loops_.size(); i-- > 0;) {
-        if (one_step_ && loops_[i].reduces) continue;
-        if (++at_[i] < loops_[i].extent) return;
-        at_[i] = 0;
-      }
-      is_done_ = true;
-    }
-    int64_t Place(const std::vector<int64_t>& steps) const {
-      int64_t place = 0;
-      for (size_t i = 0; i < at_.size(); ++i) place += at_[i] * steps[i];
-      return place;
-    }
-
-   private:
-    const std::vector<UnrolledLoop>& loops_;
-    const bool one_step_;
-    std::vector<int64_t> at_;
-    bool is_done_ = false;
-  };
 
   const Update& update_;
   std::vector<UnrolledLoop> unrolled_;  // Outermost first.

@@ -69,7 +69,7 @@ void BM_Candidates(benchmark::State& state) {
   }
   state.counters["per_s"] = benchmark::Counter(static_cast<double>(made), benchmark::Counter::kIsRate);
 }
-BENCHMARK(BM_Candidates)->Arg(0)->Arg(1);
+BENCHMARK(BM_Candidates)->Arg(0)->Arg(1)->Iterations(64);
 
 void BM_StructuralHash(benchmark::State& state) {
   const MeasureCandidate candidate = MakeRandomSearch(TaskOf(state.range(0)), 1)->Propose(1).at(0);
