@@ -172,11 +172,13 @@ TakenUp TakeUp(const BigDatabase& big) {
     return MakeEvolutionarySearch(task, *model, seed, {});
   };
   JobSearch search({strategies, [] { return std::make_unique<NoReference>(); }},
-                   *JobSpec::FromJson(store->GetJob(1)->spec), *store->ListTasks(1), *store, gate,
+                   *JobSpec::FromJson(store->GetJob(1)->spec), *store->ListTasks(1), *store,
+                   std::make_unique<StoreSearchWrites>(*store, *store->ListTasks(1)), gate,
                    {.on_prepared = [&](size_t, StatusOr<PreparedTask> task) { prepared.set_value(task.status()); },
                     .on_proposed = [](size_t, auto) {},
                     .on_finalists = [](size_t, auto) {},
-                    .on_busy = [](bool) {}});
+                    .on_busy = [](bool) {},
+                    .on_broken = [](const Status&) {}});
   search.Prepare(0);
   const Status status = prepared.get_future().get();
   CHECK(status.ok()) << status.ToString();
