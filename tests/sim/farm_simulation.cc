@@ -298,7 +298,9 @@ class Farm {
 
   // How often the farm may have failed this trial, for others than the server: whose trouble blames nobody.
   int64_t ExcusesFor(const TrialRow& trial) const {
-    int64_t excuses = 0;
+    // A board drops what a server has forgotten with its power, having said that it runs; the next server misses it. It
+    // cannot tell that from a board whose process died of it (docs/decisions/0056).
+    int64_t excuses = LosesPower() ? 1 : 0;
     for (const Fault& fault : plan_.faults) {
       // A lost artifact is missed by the board that fetches it, and once more when the trial is given out again.
       const bool is_long = fault.kind == FaultKind::kLoseArtifact || fault.kind == FaultKind::kDeafBoard ||
