@@ -17,6 +17,7 @@
 
 #include "runner/sandbox.h"
 #include "support/file.h"
+#include "support/status_macros.h"
 #include "tuner/cost_model/base_model.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/job/default_search.h"
@@ -123,7 +124,7 @@ class PeerBlobs : public ReferenceBlobs {
   const std::string path_;
 };
 
-std::string FolderOf(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
+std::string FolderOf(const std::string& path) { return std::filesystem::absolute(path).parent_path().string(); }
 
 // Programs that it starts confine themselves further.
 Status Confine(const v1::SearchBegin& begin, const std::string& references, const std::string& builds) {

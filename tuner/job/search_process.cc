@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
@@ -14,12 +15,14 @@
 
 #include "support/file.h"
 #include "support/socket_child.h"
+#include "support/status_macros.h"
 #include "tuner/job/search_messages.h"
 #include "tuner/job/search_session.h"
 
 namespace lathe {
 namespace {
 
+constexpr int kMostStarts = 60, kStartAgainMs = 1000;
 constexpr int64_t kMostReferenceBytes = int64_t{256} << 20;  // As a device takes.
 
 }  // namespace
@@ -96,21 +99,35 @@ class SearchProcess::Impl {
   // False: we are stopping, or it cannot be started, which whoever can tell is told.
   bool BeginProcess() {
     Status started;
-    {
-      std::lock_guard lock(mutex_);
-      if (is_stopping_) return false;
-      incoming_.clear();
-      outgoing_.clear();
-      started = child_.Start("search", options_.program,
-                             {std::to_string(kChildSocket), std::to_string(options_.memory_limit_bytes)});
-      if (started.ok()) {
-        Signal();
-        for (const v1::SearchRequest& request : session_.Begin()) AppendSearchMessage(request, outgoing_);
-        return true;
+    for (int tries = 0; tries < kMostStarts; ++tries) {
+      {
+        std::lock_guard lock(mutex_);
+        if (is_stopping_) return false;
+        started = StartProcess();
+        if (started.ok()) return true;
       }
+      pollfd wait{.fd = wake_, .events = POLLIN, .revents = 0};  // Others may need our descriptors for a moment only.
+      poll(&wait, 1, kStartAgainMs);
+      Forget(wake_);
     }
     handlers_.on_broken(started);
     return false;
+  }
+
+  // Under the mutex.
+  Status StartProcess() {
+    incoming_.clear();
+    outgoing_.clear();
+    RETURN_IF_ERROR(child_.Start("search", options_.program,
+                                 {std::to_string(kChildSocket), std::to_string(options_.memory_limit_bytes)}));
+    Signal();
+    for (const v1::SearchRequest& request : session_.Begin()) AppendSearchMessage(request, outgoing_);
+    return OkStatus();
+  }
+
+  static void Forget(int wake) {
+    eventfd_t count = 0;
+    (void)!eventfd_read(wake, &count);
   }
 
   // Until the process has ended: how, in words. Nullopt: we are stopping.
@@ -124,8 +141,7 @@ class SearchProcess::Impl {
         if (!outgoing_.empty()) waits[0].events |= POLLOUT;
       }
       poll(waits, 2, -1);
-      eventfd_t count = 0;
-      (void)!eventfd_read(wake_, &count);
+      Forget(wake_);
       Write();
       const bool is_open = Read();
       if (const Status status = Handle(); !status.ok()) return End(fmt::format("was ended: {}", status.message()));
