@@ -58,7 +58,7 @@ class KillTest : public FarmTest {
     return false;
   }
   static bool KillChild(pid_t parent, const std::string& name) {
-    const std::vector<pid_t> children = ChildrenOf(parent, name);
+    const std::vector<pid_t> children = DescendantsOf(parent, name);
     return !children.empty() && kill(children.front(), SIGKILL) == 0;
   }
 };

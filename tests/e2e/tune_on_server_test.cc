@@ -38,25 +38,13 @@ TEST_F(TuneTest, OnAServerTwoClientsGetOnAtOnce) {
   EXPECT_EQ(RunTune(second_file, 16, there).json["trials_measured"], 0);
 }
 
-// The searches that a server has started: those of its children that are called so.
-std::vector<pid_t> SearchesOf(pid_t server) {
-  std::vector<pid_t> found;
-  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", server))) {
-    std::ifstream children(thread.path() / "children");
-    for (pid_t child = 0; children >> child;) {
-      if (TextOf(fmt::format("/proc/{}/comm", child)) == "lathe-search\n") found.push_back(child);
-    }
-  }
-  return found;
-}
-
 TEST_F(TuneTest, AServerOutlivesTheSearchThatAJobKills) {
   StartServer();
   StartWorkersAndDevices();
   // Once: the job goes on and loses nothing.
   const v1::Job once = Submit(Request("once", MatmulText("once", 40), 24));
   std::vector<pid_t> searches;
-  Until([&] { return !(searches = SearchesOf(server->pid())).empty(); });
+  Until([&] { return !(searches = DescendantsOf(server->pid(), "lathe-search")).empty(); });
   AwaitDone(4);
   kill(searches[0], SIGSEGV);
   EXPECT_EQ(WatchToItsEnd(once.id()).state(), v1::JOB_STATE_DONE);
@@ -65,7 +53,7 @@ TEST_F(TuneTest, AServerOutlivesTheSearchThatAJobKills) {
   const v1::Job twice = Submit(Request("twice", MatmulText("twice", 48), 2000));
   for (int times = 0; times < 2; ++times) {
     const pid_t last = times == 0 ? 0 : searches[0];
-    Until([&] { return !(searches = SearchesOf(server->pid())).empty() && searches[0] != last; });
+    Until([&] { return !(searches = DescendantsOf(server->pid(), "lathe-search")).empty() && searches[0] != last; });
     kill(searches[0], SIGSEGV);
   }
   const v1::Job failed = WatchToItsEnd(twice.id());

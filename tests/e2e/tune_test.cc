@@ -66,7 +66,7 @@ TEST_F(TuneTest, AKilledEvaluationOfTheReferenceIsDoneAgain) {
     const auto tune = Tune("tune", file, 2);
     bool was_killed = false;
     while (!was_killed && Done() == 0) {
-      for (const pid_t child : ChildrenOf(tune->pid(), "lathe-evaluate")) was_killed = kill(child, SIGKILL) == 0;
+      for (const pid_t child : DescendantsOf(tune->pid(), "lathe-evaluate")) was_killed = kill(child, SIGKILL) == 0;
       poll(nullptr, 0, 2);
     }
     const Ended ended = Finish(*tune, "tune");
@@ -91,7 +91,8 @@ TEST_F(TuneTest, AnInterruptStopsAtTheLastCommittedTrial) {
                                Moment{"measuring", small, 6, SIGINT}, Moment{"drained", small, 10, SIGTERM}}) {
     const auto tune = Tune(moment.name, moment.file, 100'000);
     AwaitItsEstimate(moment.name);
-    if (&moment.file == &large) Until([&] { return !ChildrenOf(tune->pid(), "lathe-evaluate").empty() || Done() > 0; });
+    if (&moment.file == &large)
+      Until([&] { return !DescendantsOf(tune->pid(), "lathe-evaluate").empty() || Done() > 0; });
     AwaitDone(moment.records);
     tune->Signal(moment.signal);
     const Ended ended = Finish(*tune, moment.name);
