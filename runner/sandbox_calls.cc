@@ -169,19 +169,11 @@ class Filter {
       code_.push_back(BPF_STMT(kReturn, SECCOMP_RET_ALLOW));
     }
   }
-  // Where the first argument is `value`.
-  void AllowWith(long call, uint32_t value) {
+  // Where `test`, kIfEqual or kIfHasBit, holds of the first argument.
+  void AllowIf(long call, uint16_t test, uint32_t operand) {
     code_.push_back(BPF_JUMP(kIfEqual, static_cast<uint32_t>(call), 0, 4));
     code_.push_back(BPF_STMT(kLoadWord, kFirstArgument));
-    code_.push_back(BPF_JUMP(kIfEqual, value, 0, 1));
-    code_.push_back(BPF_STMT(kReturn, SECCOMP_RET_ALLOW));
-    code_.push_back(BPF_STMT(kReturn, otherwise_));
-  }
-  // Where the first argument has bit `bit`.
-  void AllowWithBit(long call, uint32_t bit) {
-    code_.push_back(BPF_JUMP(kIfEqual, static_cast<uint32_t>(call), 0, 4));
-    code_.push_back(BPF_STMT(kLoadWord, kFirstArgument));
-    code_.push_back(BPF_JUMP(kIfHasBit, bit, 0, 1));
+    code_.push_back(BPF_JUMP(test, operand, 0, 1));
     code_.push_back(BPF_STMT(kReturn, SECCOMP_RET_ALLOW));
     code_.push_back(BPF_STMT(kReturn, otherwise_));
   }
@@ -267,12 +259,12 @@ RuntimeError ConfineCalls(CallList list) {
   if (list != CallList::kKernel) filter.Allow(kLoadCalls);
   if (list == CallList::kBuild) {
     filter.Allow(kBuildCalls);
-    filter.AllowWithBit(SYS_clone, CLONE_THREAD);
+    filter.AllowIf(SYS_clone, kIfHasBit, CLONE_THREAD);
 #ifdef SYS_clone3
     filter.Refuse(SYS_clone3, ENOSYS);  // Its flags cannot be looked at; the C library then takes clone.
 #endif
   }
-  filter.AllowWith(SYS_tgkill, static_cast<uint32_t>(getpid()));  // raise and abort.
+  filter.AllowIf(SYS_tgkill, kIfEqual, static_cast<uint32_t>(getpid()));  // raise and abort.
   return filter.Install();
 }
 
