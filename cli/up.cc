@@ -20,7 +20,6 @@
 #include "tuner/job/embedded.h"
 #include "tuner/measure/child_program.h"
 #include "tuner/service/farm_server.h"
-#include "tuner/worker/process_builder.h"
 
 namespace lathe {
 namespace {
@@ -72,17 +71,14 @@ class Farm {
   Status StartAlone(const std::string& database) {
     const std::string files = database + ".files";
     ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(database));
-    const BuilderFactory builders =
-        MakeProcessBuilders({.program = ProgramBeside("lathe-builder"), .scratch_directory = files + "/build"});
-    CoordinatorOptions coordinator{
-        .directory = files,
-        .search_program = ProgramBeside("lathe-search"),
-        .builder_program = ProgramBeside("lathe-builder"),
-        .database_path = database,
-        .base_model = base_model_,
-        .reference_options = {.program = ProgramBeside("lathe-evaluate"), .builders = builders},
-        .resumes_jobs = false,
-        .log = LogLine};
+    CoordinatorOptions coordinator{.directory = files,
+                                   .search_program = ProgramBeside("lathe-search"),
+                                   .builder_program = ProgramBeside("lathe-builder"),
+                                   .database_path = database,
+                                   .base_model = base_model_,
+                                   .reference_options = {.program = ProgramBeside("lathe-evaluate")},
+                                   .resumes_jobs = false,
+                                   .log = LogLine};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
     return OkStatus();
   }

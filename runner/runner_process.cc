@@ -248,7 +248,7 @@ class RunnerProcess::Impl {
   RuntimeError TakeReady(const RunnerReady& ready) {
     inner_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, ready.inner_pid, 0)));
     if (inner_.get() >= 0 && !Watch(inner_.get())) return SystemError("epoll_ctl");
-    sandbox_ = outcome_.sandbox = ready.sandbox;
+    sandbox_ = ready.sandbox;
     const uint32_t missing = options_.required_sandbox & ~ready.sandbox;
     if (missing == 0) return {};
     Stop(RunStatus::kRunnerError, "start runner: its sandbox lacks " + SandboxText(missing) + " (it has " +

@@ -33,7 +33,6 @@ struct RunnerOptions {
 // zero.
 struct RunOutcome {
   RunReport report;
-  uint32_t sandbox = 0;         // SandboxSteps that it ran behind.
   bool runner_started = false;  // False: the fault lies with the runner, not with the artifact.
   int64_t start_ns = 0;         // Spawn to READY.
   int64_t run_ns = 0;           // Start to the end of the process.

@@ -30,8 +30,10 @@ inline constexpr uint32_t kAllSandboxSteps = 15;
 std::string SandboxText(uint32_t steps);
 RuntimeResult<uint32_t> ParseSandboxText(const std::string& text);
 
-// Of kSandboxFiles and kSandboxCalls, what this kernel has.
-uint32_t OfferedConfinement();
+// What this kernel has: kSandboxFiles or 0, kSandboxCalls or 0; both.
+uint32_t OfferedFiles();
+uint32_t OfferedCalls();
+inline uint32_t OfferedConfinement() { return OfferedFiles() | OfferedCalls(); }
 
 // Forks: the caller's copy in the sandbox returns the steps reached (kSandboxProcesses or none) and goes on; the caller
 // itself never returns. It waits for all of its descendants and then ends as the copy did: with its exit code, or by
@@ -44,7 +46,8 @@ struct FileAccess {
   std::vector<std::string> readable;  // Files, or folders with what is in them; what does not exist is left out.
   std::vector<std::string> writable;  // Likewise; may also be read and changed, and files made in them.
 };
-// Of the calling thread and those that it starts. No new TCP connections either, where the kernel knows how.
+// Of the calling thread and those that it starts. What tells CPUs apart may always be read. No new TCP connections
+// either, where the kernel knows how. Does nothing where kSandboxFiles is not offered.
 RuntimeError ConfineFiles(const FileAccess& access);
 
 enum class CallList {
@@ -53,7 +56,7 @@ enum class CallList {
   kBuild,   // kLoad, and to write files as far as ConfineFiles lets it, and to start threads.
 };
 // Of all threads of the process. What is not on the list raises SIGSYS in kLoad and kKernel, and fails with EPERM in
-// kBuild. A list only ever becomes shorter.
+// kBuild. A list only ever becomes shorter. Does nothing where kSandboxCalls is not offered.
 RuntimeError ConfineCalls(CallList list);
 
 // The name of a system call that is on none of the lists, for messages; nullptr where it is not a known one. Safe in a

@@ -1,7 +1,6 @@
 // Files by Landlock, whose three system calls no library of Debian wraps.
 #include <fcntl.h>
 #include <linux/landlock.h>
-#include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -66,6 +65,8 @@ RuntimeError AllowPath(int ruleset, const std::string& path, uint64_t access) {
 }
 
 RuntimeError AllowPaths(int ruleset, const FileAccess& access, uint64_t handled) {
+  for (const char* path : {"/proc/cpuinfo", "/sys/devices/system/cpu"})
+    RUNTIME_RETURN_IF_ERROR(AllowPath(ruleset, path, kRead & handled));
   for (const std::string& path : access.readable) RUNTIME_RETURN_IF_ERROR(AllowPath(ruleset, path, kRead & handled));
   for (const std::string& path : access.writable)
     RUNTIME_RETURN_IF_ERROR(AllowPath(ruleset, path, (kRead | kWrite) & handled));
@@ -74,19 +75,11 @@ RuntimeError AllowPaths(int ruleset, const FileAccess& access, uint64_t handled)
 
 }  // namespace
 
-uint32_t OfferedConfinement() {
-#ifdef LATHE_SANITIZE
-  const bool has_calls = false;  // Sanitizers make calls of their own.
-#else
-  const uint32_t action = SECCOMP_RET_TRAP;
-  const bool has_calls = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
-#endif
-  return (Version() > 0 ? kSandboxFiles : 0u) | (has_calls ? kSandboxCalls : 0u);
-}
+uint32_t OfferedFiles() { return Version() > 0 ? kSandboxFiles : 0u; }
 
 RuntimeError ConfineFiles(const FileAccess& access) {
   const int version = Version();
-  if (version == 0) return Failed("Landlock");
+  if (version == 0) return {};
   const RulesetAttributes handled = Handled(version);
   const int ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &handled, SizeOf(version), 0));
   if (ruleset < 0) return Failed("create a ruleset");

@@ -5,6 +5,8 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 namespace lathe {
@@ -122,6 +125,34 @@ uint64_t SocketChild::ResidentBytes() const {
   const int fields = std::fscanf(file, "%llu %llu", &total, &resident);
   std::fclose(file);
   return fields == 2 ? resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 0;
+}
+
+int BecomeSocketChild(int argc, char** argv) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // It never outlives who asks it.
+  const int fd = argc >= 3 ? std::atoi(argv[1]) : -1;
+  int type = 0;
+  socklen_t size = sizeof(type);
+  if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) return -1;
+  const rlim_t limit = std::strtoull(argv[2], nullptr, 10);
+  if (limit == 0) return fd;
+  const rlimit bytes{limit, limit}, none{0, 0};
+#ifndef LATHE_SANITIZE  // A sanitizer reserves terabytes for its shadow.
+  setrlimit(RLIMIT_AS, &bytes);
+#else
+  (void)bytes;
+#endif
+  setrlimit(RLIMIT_CORE, &none);
+  return fd;
+}
+
+bool SendAll(int socket, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(sent));
+  }
+  return true;
 }
 
 std::string HowItEnded(int wait_status) {

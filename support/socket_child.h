@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/status.h"
@@ -42,6 +43,14 @@ class SocketChild {
   int socket_ = -1;
   int words_ = -1;  // A memory file that the child appends to.
 };
+
+// ---- For the child's program.
+
+// Takes up the socket whose number is argv[1] and, unless it is 0, the limit of address space that is argv[2]; from now
+// on the process ends with the thread that started it. Returns the socket; -1: nobody started the program so.
+int BecomeSocketChild(int argc, char** argv);
+// Waits until all is sent. False: nobody is there any more.
+bool SendAll(int socket, std::string_view bytes);
 
 // "died with SIGSEGV", "exited with code 3".
 std::string HowItEnded(int wait_status);

@@ -114,10 +114,15 @@ v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std:
   return facts;
 }
 
-void MeasurePeak(v1::DeviceFacts& facts) {
-  const DevicePeak peak = MeasureDevicePeak({facts.cpus().begin(), facts.cpus().end()});
+StatusOr<v1::DeviceFacts> MeasureDevice(std::string name, std::string key, const std::vector<int>& cpus,
+                                        const ProcessTrialRunnerFactory& runners) {
+  v1::DeviceFacts facts = CollectDeviceFacts(std::move(name), std::move(key), cpus);
+  ASSIGN_OR_RETURN(const uint32_t sandbox, runners.Sandbox());
+  facts.set_sandbox(SandboxText(sandbox));
+  const DevicePeak peak = MeasureDevicePeak(cpus);
   facts.set_peak_gflops(peak.gflops_f32);
   facts.set_peak_gops(peak.gops);
+  return facts;
 }
 
 Status RunDeviceProgram(DeviceProgramOptions options) {
@@ -134,10 +139,8 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
   const RuntimeResult<uint32_t> required = ParseSandboxText(options.required_sandbox);
   if (!required.ok()) return FromRuntime(required.error());
   ProcessTrialRunnerFactory runners(options.runner_program, cpus, *required);
-  ASSIGN_OR_RETURN(const uint32_t sandbox, runners.Sandbox());
-  v1::DeviceFacts facts = CollectDeviceFacts(options.name, options.key, cpus);
-  facts.set_sandbox(SandboxText(sandbox));
-  MeasurePeak(facts);
+  ASSIGN_OR_RETURN(v1::DeviceFacts facts, MeasureDevice(options.name, options.key, cpus, runners));
+  const std::string sandbox = facts.sandbox();
   DeviceServerOptions server_options{.facts = std::move(facts),
                                      .build_id = options.build_id,
                                      .data_directory = options.data_directory,
@@ -158,7 +161,7 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
     server->Stop();
   });
   options.log(fmt::format("device \"{}\", key \"{}\", cpus {}, sandbox: {}, server {}", options.name, options.key,
-                          fmt::join(cpus, ","), SandboxText(sandbox), endpoint.ToString()));
+                          fmt::join(cpus, ","), sandbox, endpoint.ToString()));
   server->Run();
   stopper.join();
   return OkStatus();

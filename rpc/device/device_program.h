@@ -13,6 +13,8 @@
 
 namespace lathe {
 
+class ProcessTrialRunnerFactory;
+
 struct DeviceProgramOptions {
   std::string connect;  // "HOST:PORT" or "unix:PATH"
   std::string key = "local";
@@ -27,11 +29,12 @@ struct DeviceProgramOptions {
 
 // InvalidArgument names the first thing that is not a CPU this process may use.
 StatusOr<std::vector<int>> ParseDeviceCpus(std::string_view text);
-// What this machine is, as the farm should know it.
-// All but the peak.
+// What this machine is, as the farm should know it, but for what has to be tried out.
 v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std::vector<int>& cpus);
-// Takes a tenth of a second or two; on a machine that is busy otherwise it comes out too low.
-void MeasurePeak(v1::DeviceFacts& facts);
+// With that: what its runners run behind, and its peak. Takes a tenth of a second or two; on a machine that is busy
+// otherwise the peak comes out too low.
+StatusOr<v1::DeviceFacts> MeasureDevice(std::string name, std::string key, const std::vector<int>& cpus,
+                                        const ProcessTrialRunnerFactory& runners);
 // Until SIGINT or SIGTERM. To be called on the main thread before any other thread exists. OK after a signal.
 Status RunDeviceProgram(DeviceProgramOptions options);
 

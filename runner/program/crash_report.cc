@@ -41,10 +41,9 @@ const GuardedRange* FindRange(uintptr_t address) {
   return nullptr;
 }
 
-// snprintf with integers and strings only is safe here: glibc allocates nothing for these.
 constexpr int kFromFilter = 1;  // SYS_SECCOMP, which the C library does not name.
 
-// `call`: what SIGSYS is for.
+// `call`: what SIGSYS is for. snprintf with integers and strings only is safe here: glibc allocates nothing for these.
 void Describe(int signal, uintptr_t address, int call, RunStatus& status, char* text, size_t size) {
   const char* name = sigabbrev_np(signal);
   const bool has_address = signal == SIGSEGV || signal == SIGBUS;

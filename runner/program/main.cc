@@ -60,7 +60,7 @@ int Serve(int32_t parent) {
   storage.fill(std::byte{0});
   InstallCrashReporter(kRunnerSocketFd, EffectiveMemoryLimit(*spec), record_key);
   WatchMemory();
-  const RunReport report = RunTrial(*spec, offered, [](const RunProgress& progress) {
+  const RunReport report = RunTrial(*spec, [](const RunProgress& progress) {
     if (!Send(EncodeProgress(progress), MSG_DONTWAIT) && errno == EPIPE) _exit(1);  // Nobody waits for the result.
   });
   return Send(EncodeReport(report)) ? 0 : 1;

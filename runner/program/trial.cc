@@ -44,9 +44,8 @@ struct Buffer {
 
 class Trial {
  public:
-  Trial(const RunSpec& spec, uint32_t confinement, const std::function<void(const RunProgress&)>& on_progress,
-        RunReport& report)
-      : spec_(spec), confinement_(confinement), on_progress_(on_progress), report_(report) {}
+  Trial(const RunSpec& spec, const std::function<void(const RunProgress&)>& on_progress, RunReport& report)
+      : spec_(spec), on_progress_(on_progress), report_(report) {}
 
   std::optional<TrialEnd> Run() {
     for (const auto& [phase, step, took] : {Phase{RunPhase::kLoading, &Trial::Load, &report_.load_ns},
@@ -72,24 +71,17 @@ class Trial {
 
   // What foreign code may do is taken away before it is loaded, since loading may run it, and what only loading needs
   // before it is called.
-  RuntimeError Confine(CallList calls) const {
-    return (confinement_ & kSandboxCalls) != 0 ? ConfineCalls(calls) : RuntimeError{};
-  }
-
   RuntimeError Prepare() {
     if (!spec_.cpus.empty()) RUNTIME_RETURN_IF_ERROR(PinCurrentThread(std::span(spec_.cpus).first(1)));
-    if ((confinement_ & kSandboxFiles) != 0) {
-      // What tells CPUs apart, and how long threads waited for one.
-      RUNTIME_RETURN_IF_ERROR(ConfineFiles({.readable = {spec_.artifact_path, spec_.reference_path, "/proc/cpuinfo",
-                                                         "/proc/self/task", "/sys/devices/system/cpu"},
-                                            .writable = {}}));
-    }
+    // How long threads waited for a CPU is told by their files.
+    RUNTIME_RETURN_IF_ERROR(
+        ConfineFiles({.readable = {spec_.artifact_path, spec_.reference_path, "/proc/self/task"}, .writable = {}}));
     RUNTIME_ASSIGN_OR_RETURN(pool_, ThreadPool::Create(static_cast<int>(spec_.num_threads), spec_.cpus));
     context_ = std::make_unique<KernelContext>(*pool_, spec_.memory_limit_bytes);
     run_delay_.emplace();
     RUNTIME_RETURN_IF_ERROR(ApplyLimits(spec_));
     if (!spec_.reference_path.empty()) RUNTIME_RETURN_IF_ERROR(OpenReference());
-    return Confine(CallList::kLoad);
+    return ConfineCalls(CallList::kLoad);
   }
 
   RuntimeError OpenReference() {
@@ -144,7 +136,7 @@ class Trial {
     if (!arguments.ok()) return TrialEnd{RunStatus::kBadArtifact, arguments.error().message};
     arguments_ = *std::move(arguments);
     MakeFlusher();
-    if (const RuntimeError confined = Confine(CallList::kKernel); !confined.ok())
+    if (const RuntimeError confined = ConfineCalls(CallList::kKernel); !confined.ok())
       return TrialEnd{RunStatus::kRunnerError, confined.message};
     return std::nullopt;
   }
@@ -263,7 +255,6 @@ class Trial {
   }
 
   const RunSpec& spec_;
-  const uint32_t confinement_;  // SandboxSteps to be taken.
   const std::function<void(const RunProgress&)>& on_progress_;
   RunReport& report_;
   std::unique_ptr<ThreadPool> pool_;
@@ -280,11 +271,10 @@ class Trial {
 
 }  // namespace
 
-RunReport RunTrial(const RunSpec& spec, uint32_t confinement,
-                   const std::function<void(const RunProgress&)>& on_progress) {
+RunReport RunTrial(const RunSpec& spec, const std::function<void(const RunProgress&)>& on_progress) {
   RunReport report{.status = RunStatus::kOk};
   // Never destroyed: the process ends next, and unmapping everything would only delay that.
-  auto* trial = new (std::nothrow) Trial(spec, confinement, on_progress, report);
+  auto* trial = new (std::nothrow) Trial(spec, on_progress, report);
   std::optional<TrialEnd> end;
   try {
     end = trial == nullptr ? TrialEnd{RunStatus::kOutOfMemory, "start trial: out of memory"} : trial->Run();

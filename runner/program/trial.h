@@ -7,9 +7,7 @@
 
 namespace lathe {
 
-// Never throws. `confinement`: of kSandboxFiles and kSandboxCalls, what is to be taken before foreign code is loaded.
-// `on_progress` is called at the begin of each phase and about once a second while timing.
-RunReport RunTrial(const RunSpec& spec, uint32_t confinement,
-                   const std::function<void(const RunProgress&)>& on_progress);
+// Never throws. `on_progress` is called at the begin of each phase and about once a second while timing.
+RunReport RunTrial(const RunSpec& spec, const std::function<void(const RunProgress&)>& on_progress);
 
 }  // namespace lathe

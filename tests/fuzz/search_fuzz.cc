@@ -9,7 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace lathe;
   if (size == 0) return 0;
-  SearchSession session({}, 2);
+  SearchSession session({});
   (void)session.Begin();
   if ((data[0] & 1) != 0) (void)session.Prepare(0);
   if ((data[0] & 2) != 0) (void)session.Propose(1, 4);

@@ -26,9 +26,10 @@ namespace {
 constexpr int kCommitters = 32;  // As many results share one wait for the disk; idle ones only sleep.
 
 CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) {
-  if (!options.base_model) options.base_model = BuiltInBaseModel();
   if (options.searches) options.search_program.clear();
-  if (!options.searches) options.searches = [base = options.base_model] { return EvolutionUnderXgb(base); };
+  if (!options.searches) {
+    options.searches = [base = options.base_model] { return EvolutionUnderXgb(base ? base : BuiltInBaseModel()); };
+  }
   if (!options.schedulers) options.schedulers = [] { return MakeGradientScheduler(); };
   options.reference_options.directory = options.directory + "/references";
   if (!options.references) {
@@ -90,7 +91,6 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
                                                   JobSearchHandlers handlers);
   void PauseSearches(bool is_quiet);
 
-  const bool own_base_model_;  // Not the program's, which a search has itself.
   const CoordinatorOptions options_;
   std::unique_ptr<Store> store_;        // Any thread.
   std::unique_ptr<SharedBlobs> blobs_;  // Any thread.
@@ -114,8 +114,7 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
 
 Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs,
                         QuietGate& gate)
-    : own_base_model_(options.base_model != nullptr),
-      options_(WithDefaults(std::move(options), *blobs)),
+    : options_(WithDefaults(std::move(options), *blobs)),
       store_(std::move(store)),
       blobs_(std::move(blobs)),
       gate_(gate),
@@ -219,7 +218,7 @@ std::unique_ptr<JobSearcher> Coordinator::Impl::BeginSearchProcess(const JobRow&
   options.begin.set_directory(options_.directory);
   options.begin.set_builder_program(options_.builder_program);
   options.begin.set_evaluate_program(options_.reference_options.program);
-  if (own_base_model_) options.begin.set_base_model(options_.base_model->ToText());
+  if (options_.base_model) options.begin.set_base_model(options_.base_model->ToText());
   auto search = std::make_unique<SearchProcess>(std::move(options), tasks, *store_, *blobs_, std::move(handlers));
   std::lock_guard lock(searching_mutex_);
   searching_.insert(search.get());

@@ -10,7 +10,6 @@
 #include "rpc/device/device_program.h"
 #include "rpc/device/device_server.h"
 #include "rpc/device/process_trial_runner.h"
-#include "runner/sandbox.h"
 #include "support/status_macros.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/job/quiet_runner.h"
@@ -88,10 +87,7 @@ class EmbeddedFarm::Impl {
   Status StartDevice(const std::string& runner, const std::string& directory) {
     runners_ = std::make_unique<ProcessTrialRunnerFactory>(runner, options_.cpus);
     quiet_runners_ = std::make_unique<QuietRunnerFactory>(*runners_, gate_);
-    v1::DeviceFacts facts = CollectDeviceFacts(kName, options_.device_key, options_.cpus);
-    ASSIGN_OR_RETURN(const uint32_t sandbox, runners_->Sandbox());
-    facts.set_sandbox(SandboxText(sandbox));
-    MeasurePeak(facts);
+    ASSIGN_OR_RETURN(v1::DeviceFacts facts, MeasureDevice(kName, options_.device_key, options_.cpus, *runners_));
     DeviceServerOptions server{.facts = std::move(facts),
                                .build_id = "lathe",
                                .data_directory = directory,

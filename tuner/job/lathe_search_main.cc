@@ -3,20 +3,18 @@
 // own folders, starts builders and lathe-evaluate, and whatever else it is led to do it cannot.
 #include <fmt/format.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <mutex>
 
 #include "runner/sandbox.h"
 #include "support/file.h"
+#include "support/socket_child.h"
 #include "support/status_macros.h"
 #include "tuner/cost_model/base_model.h"
 #include "tuner/database/sqlite_store.h"
@@ -38,12 +36,7 @@ class Peer {
     std::string bytes;
     AppendSearchMessage(answer, bytes);
     std::lock_guard lock(sending_);
-    for (std::string_view rest = bytes; !rest.empty();) {
-      const ssize_t sent = send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
-      if (sent < 0 && errno == EINTR) continue;
-      if (sent <= 0) _exit(kHungUp);
-      rest.remove_prefix(static_cast<size_t>(sent));
-    }
+    if (!SendAll(fd_, bytes)) _exit(kHungUp);
   }
 
   // On the search's thread: one at a time.
@@ -133,10 +126,9 @@ Status Confine(const v1::SearchBegin& begin, const std::string& references, cons
     std::filesystem::create_directories(folder, error);
     if (error) return Unavailable(fmt::format("create {}: {}", folder, error.message()));
   }
-  if ((OfferedConfinement() & kSandboxFiles) == 0) return OkStatus();
   const RuntimeError error = ConfineFiles(
       {.readable = {FolderOf(begin.database()), FolderOf(begin.builder_program()), FolderOf(begin.evaluate_program()),
-                    "/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/proc", "/sys/devices/system/cpu", "/dev/urandom"},
+                    "/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/proc", "/dev/urandom"},
        .writable = {references, builds, "/dev/null"}});
   return error.ok() ? OkStatus() : Unavailable(error.message);
 }
@@ -256,23 +248,12 @@ int Serve(int fd) {
 }  // namespace lathe
 
 int main(int argc, char** argv) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // A search never outlives who asked for it.
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  const int fd = argc == 3 ? std::atoi(argv[1]) : -1;
-  int type = 0;
-  socklen_t size = sizeof(type);
-  if (fd < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0) {
+  const int fd = argc == 3 ? lathe::BecomeSocketChild(argc, argv) : -1;
+  if (fd < 0) {
     std::fputs("lathe-search is started by lathe; it is not a command: usage: lathe-search FD MEMORY_LIMIT_BYTES\n",
                stderr);
     return lathe::kBadUsage;
   }
-  const rlim_t limit = std::strtoull(argv[2], nullptr, 10);
-  const rlimit bytes{limit, limit}, none{0, 0};
-#ifndef LATHE_SANITIZE  // A sanitizer reserves terabytes for its shadow.
-  if (limit > 0) setrlimit(RLIMIT_AS, &bytes);
-#else
-  (void)bytes;
-#endif
-  setrlimit(RLIMIT_CORE, &none);
   return lathe::Serve(fd);
 }

@@ -36,7 +36,7 @@ class SearchProcess::Impl {
         store_(store),
         blobs_(blobs),
         handlers_(std::move(handlers)),
-        session_(options_.begin, tasks_.size()),
+        session_(options_.begin),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         thread_([this] { Run(); }) {}
 
@@ -185,7 +185,7 @@ class SearchProcess::Impl {
       ASSIGN_OR_RETURN(const bool is_whole, TakeSearchMessage(incoming_, answer));
       if (!is_whole) return OkStatus();
       if (answer.has_store()) {
-        ASSIGN_OR_RETURN(v1::SearchRequest stored, Store(answer.store()));
+        ASSIGN_OR_RETURN(v1::SearchRequest stored, DoForIt(answer.store()));
         std::lock_guard lock(mutex_);
         AppendSearchMessage(stored, outgoing_);
         continue;
@@ -212,7 +212,7 @@ class SearchProcess::Impl {
 
   // ---- What the process has us do. An error: it asks for what cannot be.
 
-  StatusOr<v1::SearchRequest> Store(const v1::SearchStore& verb) {
+  StatusOr<v1::SearchRequest> DoForIt(const v1::SearchStore& verb) {
     v1::SearchRequest request;
     v1::SearchStored& stored = *request.mutable_stored();
     Status status;  // Of the store.
@@ -282,7 +282,7 @@ class SearchProcess::Impl {
 
   const SearchProcessOptions options_;
   const std::vector<TaskRow> tasks_;
-  lathe::Store& store_;
+  Store& store_;
   ReferenceBlobs& blobs_;
   const JobSearchHandlers handlers_;
   std::mutex mutex_;

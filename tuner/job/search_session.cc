@@ -72,15 +72,6 @@ bool SearchSession::Answered(Kind kind, uint32_t task) {
   return true;
 }
 
-std::vector<ProposedTrial> SearchSession::TakeProposed(size_t task) {
-  std::vector<ProposedTrial> trials;
-  for (const auto& [of, trial] : proposed_) {
-    if (of == task) trials.push_back(trial);
-  }
-  std::erase_if(proposed_, [&](const auto& each) { return each.first == task; });
-  return trials;
-}
-
 StatusOr<std::vector<SearchEvent>> SearchSession::TakePrepared(const v1::SearchPrepared& message) {
   const size_t task = message.task();
   ASSIGN_OR_RETURN(StatusOr<PreparedTask> answer, FromMessage(message));
@@ -103,9 +94,8 @@ StatusOr<std::vector<SearchEvent>> SearchSession::Take(const v1::SearchAnswer& a
     case v1::SearchAnswer::kProposed: {
       const uint32_t task = answer.proposed().task();
       if (!Answered(Kind::kPropose, task)) return NotAsked("what was proposed", task);
-      std::vector<ProposedTrial> trials = TakeProposed(task);
       const Status status = FromMessage(answer.proposed().status());
-      StatusOr<std::vector<ProposedTrial>> proposed = std::move(trials);
+      StatusOr<std::vector<ProposedTrial>> proposed = std::exchange(proposed_[task], {});
       if (!status.ok() && proposed->empty()) proposed = status;
       return std::vector<SearchEvent>{SearchHasProposed{task, std::move(proposed)}};
     }
@@ -130,8 +120,7 @@ std::vector<SearchEvent> SearchSession::Ended(const std::string& how) {
   how_ = how;
   std::vector<SearchEvent> events;
   if (std::exchange(is_busy_, false)) events.push_back(SearchIsBusy{false});
-  for (size_t task = 0; task < num_tasks_; ++task) {
-    std::vector<ProposedTrial> trials = TakeProposed(task);
+  for (auto& [task, trials] : std::exchange(proposed_, {})) {
     if (!trials.empty() && Answered(Kind::kPropose, static_cast<uint32_t>(task)))
       events.push_back(SearchHasProposed{task, std::move(trials)});
   }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <set>
 #include <string>
 #include <variant>
@@ -43,7 +44,7 @@ using SearchEvent = std::variant<SearchHasPrepared, SearchHasProposed, SearchHas
 
 class SearchSession {
  public:
-  SearchSession(v1::SearchBegin begin, size_t num_tasks) : begin_(std::move(begin)), num_tasks_(num_tasks) {}
+  explicit SearchSession(v1::SearchBegin begin) : begin_(std::move(begin)) {}
 
   // What a process is told that has just begun.
   std::vector<v1::SearchRequest> Begin();
@@ -55,7 +56,7 @@ class SearchSession {
   v1::SearchRequest Distrust(size_t task);
 
   // The store has taken these of what the process proposes for a task.
-  void Proposed(size_t task, const ProposedTrial& trial) { proposed_.push_back({task, trial}); }
+  void Proposed(size_t task, const ProposedTrial& trial) { proposed_[task].push_back(trial); }
 
   // What it answered; not for SearchStore. InvalidArgument: nobody asked, or it cannot be; the process is to be ended.
   StatusOr<std::vector<SearchEvent>> Take(const v1::SearchAnswer& answer);
@@ -76,16 +77,14 @@ class SearchSession {
   v1::SearchRequest Ask(Asked asked);
   // Forgets that it was asked; false: it was not.
   bool Answered(Kind kind, uint32_t task);
-  std::vector<ProposedTrial> TakeProposed(size_t task);
   StatusOr<std::vector<SearchEvent>> TakePrepared(const v1::SearchPrepared& message);
 
   const v1::SearchBegin begin_;
-  const size_t num_tasks_;
   std::deque<Asked> asked_;    // Not answered, oldest first.
   std::set<size_t> prepared_;  // Tasks that the process has to know.
   std::set<size_t> repeated_;  // Of these, those whose preparation was answered by a process before this one.
   std::set<size_t> distrusted_;
-  std::vector<std::pair<size_t, ProposedTrial>> proposed_;  // Since the last answer of their task.
+  std::map<size_t, std::vector<ProposedTrial>> proposed_;  // By task, since its last answer.
   bool is_busy_ = false;
   int deaths_ = 0;
   std::string how_;  // The last one ended.

@@ -109,12 +109,10 @@ struct Buffer {
   GuardedBuffer memory;
 };
 
-// Before the function is loaded, and before it is called.
-RuntimeError ConfineTo(const char* artifact_path, uint32_t offered) {
-  if ((offered & kSandboxFiles) != 0)
-    RUNTIME_RETURN_IF_ERROR(
-        ConfineFiles({.readable = {artifact_path, "/proc/cpuinfo", "/sys/devices/system/cpu"}, .writable = {}}));
-  return (offered & kSandboxCalls) != 0 ? ConfineCalls(CallList::kLoad) : RuntimeError{};
+// Before the function is loaded; less may be done when it is called.
+RuntimeError ConfineTo(const char* artifact_path) {
+  RUNTIME_RETURN_IF_ERROR(ConfineFiles({.readable = {artifact_path}, .writable = {}}));
+  return ConfineCalls(CallList::kLoad);
 }
 
 int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::string_view input_kinds,
@@ -123,8 +121,7 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
   if (!pool.ok()) return Fail(pool.error().message);
   const int file = open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (file < 0) return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
-  const uint32_t offered = OfferedConfinement();
-  if (const RuntimeError error = ConfineTo(artifact_path, offered); !error.ok()) return Fail(error.message);
+  if (const RuntimeError error = ConfineTo(artifact_path); !error.ok()) return Fail(error.message);
   RuntimeResult<Artifact> artifact = Artifact::Open(artifact_path);
   if (!artifact.ok()) return Fail(artifact.error().message);
   const RuntimeResult<Artifact::Kernel> kernel = artifact->Find(kernel_name);
@@ -171,9 +168,7 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
   const RuntimeResult<KernelArguments> arguments = BindArguments(*kernel->meta, views, scalars);
   if (!arguments.ok()) return Fail(arguments.error().message);
   KernelContext context(**pool, UINT64_MAX);
-  if (const RuntimeError error = (offered & kSandboxCalls) != 0 ? ConfineCalls(CallList::kKernel) : RuntimeError{};
-      !error.ok())
-    return Fail(error.message);
+  if (const RuntimeError error = ConfineCalls(CallList::kKernel); !error.ok()) return Fail(error.message);
   const RuntimeError called = CallKernel(*kernel, *arguments, context);
   if (!called.ok()) return Fail(called.message);
   for (const Buffer& buffer : buffers) {

@@ -39,7 +39,7 @@ std::vector<std::string> Say(const std::vector<v1::SearchRequest>& requests) {
 SearchSession Session() {
   v1::SearchBegin begin;
   begin.set_job_id(7);
-  return {begin, 3};
+  return SearchSession(begin);
 }
 
 v1::SearchAnswer Prepared(size_t task, const StatusOr<PreparedTask>& prepared) {
