@@ -22,6 +22,11 @@ RunReport ClassifySignal(const RunnerEnd& end, int signal) {
   if (signal == SIGXCPU || (signal == SIGKILL && end.cpu_limit_ns > 0 && end.cpu_ns >= end.cpu_limit_ns)) {
     return Failure(RunStatus::kRunTimeout, "run kernel: used up its CPU time of " + Seconds(end.cpu_limit_ns), signal);
   }
+  if (end.group_kills > 0)
+    return Failure(RunStatus::kOutOfMemory,
+                   FormatText("run kernel: out of memory, its processes held more than %lld bytes together",
+                              static_cast<long long>(end.memory_limit_bytes)),
+                   signal);
   if (signal == SIGKILL) {  // Not from us. When memory runs out, the kernel takes whoever has much of it.
     const bool had_much = end.max_resident_bytes >= end.memory_limit_bytes / kMuchMemory;
     const std::string held = FormatText("it held %lld MiB", static_cast<long long>(end.max_resident_bytes >> 20));

@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "runner/memory_group.h"
 #include "runner/sandbox.h"
 
 namespace lathe {
@@ -46,13 +47,22 @@ class Fd {
   int fd_ = -1;
 };
 
+// The same where no descriptor of the child's is: dup2 onto itself would leave close-on-exec set, and one dup2 must not
+// take what the next one needs.
+Fd AboveTheirs(Fd fd) {
+  return fd.get() > kRunnerGroupFd ? std::move(fd) : Fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kRunnerGroupFd + 1));
+}
+
 RuntimeError SystemError(const char* what) {
   return {RuntimeCode::kUnavailable, FormatText("start runner: %s: %s", what, ErrnoText(errno).c_str())};
 }
 
+// What a runner may need beside its limit: its own code, its other two processes.
+constexpr uint64_t kRunnerBytes = 32u << 20;
+
 // posix_spawn in a process group of its own, with default signals, an empty environment, and only `socket` (as
-// descriptor 3).
-RuntimeResult<pid_t> SpawnProcess(const RunnerOptions& options, int socket) {
+// descriptor 3) and `door` of its memory group (as descriptor 4), or -1.
+RuntimeResult<pid_t> SpawnProcess(const RunnerOptions& options, int socket, int door) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
@@ -61,8 +71,9 @@ RuntimeResult<pid_t> SpawnProcess(const RunnerOptions& options, int socket) {
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   if (!options.inherit_stderr) posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, socket, kRunnerSocketFd);
+  if (door >= 0) posix_spawn_file_actions_adddup2(&actions, door, kRunnerGroupFd);
 #if __GLIBC_PREREQ(2, 34)
-  posix_spawn_file_actions_addclosefrom_np(&actions, kRunnerSocketFd + 1);
+  posix_spawn_file_actions_addclosefrom_np(&actions, door >= 0 ? kRunnerGroupFd + 1 : kRunnerSocketFd + 1);
 #endif
   sigset_t none, all;
   sigemptyset(&none);
@@ -71,8 +82,8 @@ RuntimeResult<pid_t> SpawnProcess(const RunnerOptions& options, int socket) {
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string program = options.program, parent = std::to_string(getpid());
-  char* argv[] = {program.data(), parent.data(), nullptr};
+  std::string program = options.program, parent = std::to_string(getpid()), group = "group";
+  char* argv[] = {program.data(), parent.data(), door >= 0 ? group.data() : nullptr, nullptr};
   char* environment[] = {nullptr};
   pid_t pid = -1;
   const int failure = posix_spawn(&pid, program.c_str(), &actions, &attributes, argv, environment);
@@ -101,13 +112,15 @@ class RunnerProcess::Impl {
     int pair[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return SystemError("socketpair");
     socket_ = Fd(pair[0]);
-    Fd theirs(pair[1]);
-    if (theirs.get() == kRunnerSocketFd) {  // dup2 onto itself would leave close-on-exec set.
-      theirs = Fd(fcntl(theirs.get(), F_DUPFD_CLOEXEC, kRunnerSocketFd + 1));
+    const Fd theirs = AboveTheirs(Fd(pair[1]));
+    Fd door;
+    if (options_.groups != nullptr) {
+      RUNTIME_ASSIGN_OR_RETURN(group_, options_.groups->Make());
+      door = AboveTheirs(Fd(dup(group_->door())));
     }
     fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
     begin_ns_ = options_.now_ns();
-    RUNTIME_ASSIGN_OR_RETURN(pid_, SpawnProcess(options_, theirs.get()));
+    RUNTIME_ASSIGN_OR_RETURN(pid_, SpawnProcess(options_, theirs.get(), door.get()));
     end_of_process_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     if (end_of_process_.get() < 0) return SystemError("pidfd_open (Linux 5.3 or newer required)");
     timer_ = Fd(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
@@ -126,6 +139,7 @@ class RunnerProcess::Impl {
               "start trial: this runner has had its trial or has ended; take a fresh one"};
     }
     RUNTIME_ASSIGN_OR_RETURN(std::vector<std::byte> record, EncodeSpec(spec));
+    if (group_ != nullptr) RUNTIME_RETURN_IF_ERROR(group_->Limit(spec.memory_limit_bytes + kRunnerBytes));
     if (getrandom(&key_, sizeof(key_), 0) != sizeof(key_)) return SystemError("getrandom");
     SetRecordKey(record, key_);
     if (send(socket_.get(), record.data(), record.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(record.size())) {
@@ -254,7 +268,8 @@ class RunnerProcess::Impl {
     Stop(RunStatus::kRunnerError, "start runner: its sandbox lacks " + SandboxText(missing) + " (it has " +
                                       SandboxText(ready.sandbox) +
                                       "), which is required here; run it where the kernel has user namespaces, "
-                                      "Landlock and seccomp, or require less");
+                                      "Landlock and seccomp, and in a group of its own that counts memory (systemd: "
+                                      "Delegate=yes), or require less");
     return {};
   }
 
@@ -303,6 +318,8 @@ class RunnerProcess::Impl {
     const auto nanos = [](const timeval& t) { return t.tv_sec * int64_t{1'000'000'000} + t.tv_usec * int64_t{1000}; };
     end_.cpu_ns = nanos(usage.ru_utime) + nanos(usage.ru_stime);
     outcome_.cpu_ns = end_.cpu_ns;
+    if (group_ != nullptr) end_.group_kills = group_->Kills();
+    group_.reset();
     end_.max_resident_bytes = outcome_.max_resident_bytes = int64_t{usage.ru_maxrss} * 1024;
     outcome_.run_ns = start_ns_ > 0 ? options_.now_ns() - start_ns_ : 0;
     outcome_.runner_started = end_.was_ready;
@@ -315,6 +332,7 @@ class RunnerProcess::Impl {
   int64_t begin_ns_ = 0, start_ns_ = 0, deadline_ns_ = 0;
   uint32_t key_ = 0;
   bool inner_killed_ = false;
+  std::unique_ptr<MemoryGroup> group_;
   RunnerEnd end_;
 };
 

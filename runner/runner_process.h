@@ -18,12 +18,15 @@
 
 namespace lathe {
 
+class MemoryGroups;
+
 struct RunnerOptions {
   std::string program;                                                   // Path of lathe-runner.
   std::chrono::nanoseconds start_limit = std::chrono::seconds(10);       // From Spawn to READY.
   std::chrono::nanoseconds term_grace = std::chrono::milliseconds(500);  // From SIGTERM to SIGKILL.
-  uint32_t required_sandbox = 0;  // SandboxSteps; a runner that cannot take them ends before its trial.
-  bool inherit_stderr = false;    // Else /dev/null: foreign code must not write into our log.
+  uint32_t required_sandbox = 0;   // SandboxSteps; a runner that cannot take them ends before its trial.
+  MemoryGroups* groups = nullptr;  // Each runner has one of its own there, if given. Outlives the runner.
+  bool inherit_stderr = false;     // Else /dev/null: foreign code must not write into our log.
   // What the limits above and a trial's wall limit are compared with. The timer behind poll_fd runs by the machine's
   // clock, so whoever lets another one jump calls Poll.
   std::function<int64_t()> now_ns = MonotonicNs;
@@ -92,6 +95,7 @@ struct RunnerEnd {
   int64_t cpu_limit_ns = 0, cpu_ns = 0;
   int64_t memory_limit_bytes = 0;  // Of the trial, or of the machine if that is less.
   int64_t max_resident_bytes = 0;
+  int64_t group_kills = 0;  // How often its group was found to hold more than it may.
 };
 RunReport ClassifyRunnerEnd(const RunnerEnd& end);
 

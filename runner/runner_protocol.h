@@ -20,6 +20,7 @@ namespace lathe {
 
 inline constexpr uint16_t kRunnerProtocolVersion = 5;
 inline constexpr int kRunnerSocketFd = 3;
+inline constexpr int kRunnerGroupFd = 4;  // The door of its memory group, if it has one (runner/memory_group.h).
 inline constexpr size_t kMaxTolerances = 64, kMaxSymbolValues = 64, kMaxRunCpus = 64, kMaxInputRanges = 64;
 inline constexpr size_t kMaxPathBytes = 4095, kMaxKernelNameBytes = 1023, kMaxReportMessageBytes = 4095;
 inline constexpr size_t kMaxRecordBytes = 16384;

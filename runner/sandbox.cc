@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "runner/sandbox_namespaces.h"
+
 namespace lathe {
 namespace {
 
@@ -34,25 +36,9 @@ bool WriteFile(const char* path, const std::string& text) {
   return written;
 }
 
-// Children of the calling process are in a pid namespace of their own from here on. A user namespace, in which we stay
-// who we are, gives anybody the right; where user namespaces are closed, root has it anyway.
-bool LeavePidNamespace() {
-  const uid_t user = getuid();
-  const gid_t group = getgid();
-  if (unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0) {
-    WriteFile("/proc/self/setgroups", "deny");
-    WriteFile("/proc/self/uid_map", FormatText("%u %u 1", user, user));
-    WriteFile("/proc/self/gid_map", FormatText("%u %u 1", group, group));
-    return true;
-  }
-  return unshare(CLONE_NEWPID) == 0;
-}
-
-void DropCapabilities() {
-  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
-  std::array<__user_cap_data_struct, 2> none{};
-  syscall(SYS_capset, &header, none.data());
-}
+// Children of the calling process are in a pid namespace of their own from here on. A user namespace gives anybody the
+// right; where user namespaces are closed, root has it anyway.
+bool LeavePidNamespace() { return UnshareAsOneself(CLONE_NEWPID) || unshare(CLONE_NEWPID) == 0; }
 
 int WaitFor(pid_t child) {
   int status = 0;
@@ -128,6 +114,24 @@ void EndWithParent(int parent_lives) {
 }
 
 }  // namespace
+
+bool UnshareAsOneself(int namespaces) {
+  const uid_t user = getuid();
+  const gid_t group = getgid();
+  if (unshare(CLONE_NEWUSER | namespaces) != 0) return false;
+  WriteFile("/proc/self/setgroups", "deny");
+  // Whoever is root there may only be so with a capability that a namespace within has no more.
+  constexpr unsigned kNobody = 65534;
+  WriteFile("/proc/self/uid_map", FormatText("%u %u 1", user == 0 ? kNobody : user, user));
+  WriteFile("/proc/self/gid_map", FormatText("%u %u 1", group == 0 ? kNobody : group, group));
+  return true;
+}
+
+void DropCapabilities() {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  std::array<__user_cap_data_struct, 2> none{};
+  syscall(SYS_capset, &header, none.data());
+}
 
 std::string SandboxText(uint32_t steps) {
   std::string text;

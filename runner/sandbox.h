@@ -20,7 +20,7 @@ namespace lathe {
 // Bits of a set. Numbers cross process borders: never reuse one.
 enum SandboxStep : uint32_t {
   kSandboxProcesses = 1,  // Sees and signals its own descendants only, and none outlives it: user and pid namespaces.
-  kSandboxFiles = 2,      // Opens the files that it was given, connects to nobody: Landlock.
+  kSandboxFiles = 2,      // Opens the files that it was given, connects to nobody: Landlock, or a root of its own.
   kSandboxCalls = 4,      // Makes the system calls of a list: seccomp.
   kSandboxMemory = 8,     // Memory and processes are counted as a group: cgroup v2.
 };
@@ -46,8 +46,9 @@ struct FileAccess {
   std::vector<std::string> readable;  // Files, or folders with what is in them; what does not exist is left out.
   std::vector<std::string> writable;  // Likewise; may also be read and changed, and files made in them.
 };
-// Of the calling thread and those that it starts. What tells CPUs apart may always be read. No new TCP connections
-// either, where the kernel knows how. Does nothing where kSandboxFiles is not offered.
+// Of the calling thread and those that it starts. What tells CPUs apart may always be read. By Landlock, no new TCP
+// connections either, where the kernel knows how; without it, a root of its own that shows nothing else, for which the
+// process must have one thread. Does nothing where kSandboxFiles is not offered.
 RuntimeError ConfineFiles(const FileAccess& access);
 
 enum class CallList {

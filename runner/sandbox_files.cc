@@ -9,6 +9,7 @@
 #include <cerrno>
 
 #include "runner/sandbox.h"
+#include "runner/sandbox_namespaces.h"
 
 namespace lathe {
 namespace {
@@ -65,8 +66,7 @@ RuntimeError AllowPath(int ruleset, const std::string& path, uint64_t access) {
 }
 
 RuntimeError AllowPaths(int ruleset, const FileAccess& access, uint64_t handled) {
-  for (const char* path : {"/proc/cpuinfo", "/sys/devices/system/cpu"})
-    RUNTIME_RETURN_IF_ERROR(AllowPath(ruleset, path, kRead & handled));
+  for (const char* path : kAlwaysReadable) RUNTIME_RETURN_IF_ERROR(AllowPath(ruleset, path, kRead & handled));
   for (const std::string& path : access.readable) RUNTIME_RETURN_IF_ERROR(AllowPath(ruleset, path, kRead & handled));
   for (const std::string& path : access.writable)
     RUNTIME_RETURN_IF_ERROR(AllowPath(ruleset, path, (kRead | kWrite) & handled));
@@ -75,11 +75,11 @@ RuntimeError AllowPaths(int ruleset, const FileAccess& access, uint64_t handled)
 
 }  // namespace
 
-uint32_t OfferedFiles() { return Version() > 0 ? kSandboxFiles : 0u; }
+uint32_t OfferedFiles() { return Version() > 0 || OffersMounts() ? kSandboxFiles : 0u; }
 
 RuntimeError ConfineFiles(const FileAccess& access) {
   const int version = Version();
-  if (version == 0) return {};
+  if (version == 0) return OffersMounts() ? ConfineFilesByMounts(access) : RuntimeError{};
   const RulesetAttributes handled = Handled(version);
   const int ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &handled, SizeOf(version), 0));
   if (ruleset < 0) return Failed("create a ruleset");

@@ -17,6 +17,7 @@
 #include "rpc/device/process_trial_runner.h"
 #include "rpc/device/runtime_status.h"
 #include "rpc/hello_check.h"
+#include "runner/memory_group.h"
 #include "runner/peak.h"
 #include "runner/sandbox.h"
 #include "runtime/cpu_features.h"
@@ -138,7 +139,9 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
   }
   const RuntimeResult<uint32_t> required = ParseSandboxText(options.required_sandbox);
   if (!required.ok()) return FromRuntime(required.error());
-  ProcessTrialRunnerFactory runners(options.runner_program, cpus, *required);
+  const RuntimeResult<std::unique_ptr<MemoryGroups>> groups = MemoryGroups::Open();
+  if (!groups.ok() && (*required & kSandboxMemory) != 0) return FromRuntime(groups.error());
+  ProcessTrialRunnerFactory runners(options.runner_program, cpus, *required, groups.ok() ? groups->get() : nullptr);
   ASSIGN_OR_RETURN(v1::DeviceFacts facts, MeasureDevice(options.name, options.key, cpus, runners));
   const std::string sandbox = facts.sandbox();
   DeviceServerOptions server_options{.facts = std::move(facts),

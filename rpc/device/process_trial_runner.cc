@@ -184,7 +184,7 @@ std::string ProcessTrialRunnerFactory::DefaultProgram() {
 
 StatusOr<uint32_t> ProcessTrialRunnerFactory::Sandbox() const {
   RuntimeResult<std::unique_ptr<RunnerProcess>> process =
-      RunnerProcess::Spawn({.program = program_, .required_sandbox = required_sandbox_});
+      RunnerProcess::Spawn({.program = program_, .required_sandbox = required_sandbox_, .groups = groups_});
   if (!process.ok()) return FromRuntime(process.error());
   RunnerProcess& runner = **process;
   if (!runner.Wait(RunnerProcess::State::kReady, kStartPatience))
@@ -197,7 +197,7 @@ StatusOr<std::unique_ptr<TrialRunner>> ProcessTrialRunnerFactory::Start(const v1
                                                                         const std::string& module_path,
                                                                         const std::string& reference_path) {
   RuntimeResult<std::unique_ptr<RunnerProcess>> process =
-      RunnerProcess::Spawn({.program = program_, .required_sandbox = required_sandbox_});
+      RunnerProcess::Spawn({.program = program_, .required_sandbox = required_sandbox_, .groups = groups_});
   if (!process.ok()) return FromRuntime(process.error());
   return std::unique_ptr<TrialRunner>(
       std::make_unique<ProcessTrialRunner>(*std::move(process), ToRunSpec(spec, module_path, reference_path, cpus_)));

@@ -1,5 +1,6 @@
 // lathe-runner: runs one trial and exits. Started by a supervisor (runner/runner_process.h) with a socket on
-// descriptor 3 and its process id as the only argument; says that it is ready, then waits for a RunSpec.
+// descriptor 3 and its process id as an argument, and "group" where descriptor 4 is the door of a memory group; says
+// that it is ready, then waits for a RunSpec.
 #include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -44,10 +45,22 @@ int Fail(const RuntimeError& error) {
   return 1;
 }
 
-int Serve(int32_t parent) {
+// Everything that is started from here on is counted with it.
+RuntimeError JoinGroup() {
+  const bool joined = write(kRunnerGroupFd, "0", 1) == 1;
+  const RuntimeError error =
+      joined ? RuntimeError{} : RuntimeError{RuntimeCode::kUnavailable, "join its memory group: " + ErrnoText(errno)};
+  close(kRunnerGroupFd);
+  return error;
+}
+
+int Serve(int32_t parent, bool has_group) {
   mallopt(M_ARENA_MAX, 1);  // Each further arena would take 64 MiB of the address space limit.
   if (const RuntimeError detached = DetachFromPrivileges(parent); !detached.ok()) return Fail(detached);
-  const uint32_t offered = OfferedConfinement();
+  if (has_group) {
+    if (const RuntimeError joined = JoinGroup(); !joined.ok()) return Fail(joined);
+  }
+  const uint32_t offered = OfferedConfinement() | (has_group ? kSandboxMemory : 0u);
   const RuntimeResult<uint32_t> enclosed =
       EncloseProcesses([&](pid_t inner, uint32_t reached) { (void)Send(EncodeReady({inner, reached | offered})); });
   if (!enclosed.ok()) return Fail(enclosed.error());
@@ -71,7 +84,9 @@ int Serve(int32_t parent) {
 
 int main(int argc, char** argv) {
   int32_t parent = 0;
-  const bool valid = argc == 2 && std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), parent).ec == std::errc();
+  const bool has_group = argc == 3 && std::strcmp(argv[2], "group") == 0;
+  const bool valid =
+      (argc == 2 || has_group) && std::from_chars(argv[1], argv[1] + std::strlen(argv[1]), parent).ec == std::errc();
   int type = 0;
   socklen_t size = sizeof(type);
   if (!valid || getsockopt(lathe::kRunnerSocketFd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
@@ -79,5 +94,5 @@ int main(int argc, char** argv) {
                stderr);
     return 2;
   }
-  _exit(lathe::Serve(parent));  // No destructors: pool threads may hang inside a kernel.
+  _exit(lathe::Serve(parent, has_group));  // No destructors: pool threads may hang inside a kernel.
 }

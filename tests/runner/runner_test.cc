@@ -53,6 +53,16 @@ RunOutcome RunSpecToEnd(const RunSpec& spec) {
   return (*runner)->outcome();
 }
 
+// Until the kernel is called; false where it never is.
+bool WaitForTheKernel(RunnerProcess& runner) {
+  while (runner.state() != State::kFinished && runner.progress().phase != RunPhase::kChecking) {
+    pollfd events{.fd = runner.poll_fd(), .events = POLLIN, .revents = 0};
+    poll(&events, 1, -1);
+    runner.Poll();
+  }
+  return runner.state() != State::kFinished;
+}
+
 std::vector<pid_t> Descendants(pid_t process) {
   const std::string id = std::to_string(process);
   std::ifstream file("/proc/" + id + "/task/" + id + "/children");
@@ -245,11 +255,7 @@ TEST_P(EndlessKernelTest, EndsAtTheWallLimit) {
   options.now_ns = [&] { return MonotonicNs() + ahead_ns; };
   const std::unique_ptr<RunnerProcess> runner = *RunnerProcess::Spawn(options);
   ASSERT_TRUE(runner->Start(SpecFor("endless", GetParam())).ok());
-  while (runner->progress().phase != RunPhase::kChecking) {
-    pollfd events{.fd = runner->poll_fd(), .events = POLLIN, .revents = 0};
-    poll(&events, 1, -1);
-    runner->Poll();
-  }
+  ASSERT_TRUE(WaitForTheKernel(*runner));
   ahead_ns = kWallLimitNs / 2;
   runner->Poll();
   EXPECT_EQ(runner->state(), State::kRunning);
@@ -284,11 +290,7 @@ TEST(RunnerProcess, EndsAConstructorThatNeverReturns) {
 TEST(RunnerProcess, LeavesNothingBehindWhenItIsKilled) {
   const std::unique_ptr<RunnerProcess> runner = *RunnerProcess::Spawn(kOptions);
   ASSERT_TRUE(runner->Start(SpecFor("endless", "spin")).ok());
-  while (runner->progress().phase != RunPhase::kChecking) {
-    pollfd events{.fd = runner->poll_fd(), .events = POLLIN, .revents = 0};
-    poll(&events, 1, -1);
-    runner->Poll();
-  }
+  ASSERT_TRUE(WaitForTheKernel(*runner));
   const std::vector<pid_t> family = Descendants(runner->pid());
   ASSERT_GE(family.size(), 1u);
   kill(runner->pid(), SIGKILL);  // The outermost, which else waits for the others.
