@@ -83,4 +83,63 @@ Status WriteWholeFile(const std::string& path, std::string_view bytes) {
                 fmt::format("write {}: {}", *file, std::strerror(errno)));
 }
 
+namespace {
+
+Status SecretFailed(const std::string& path) {
+  const bool is_refused = errno == EACCES || errno == EPERM;
+  const StatusCode code = errno == ENOENT ? StatusCode::kNotFound
+                          : is_refused    ? StatusCode::kPermissionDenied
+                                          : StatusCode::kResourceExhausted;
+  return Status(code, fmt::format("write {}: {}; check the folder and its free space", path, std::strerror(errno)));
+}
+
+bool WriteAll(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(fd, bytes.data(), bytes.size());
+    if (wrote < 0 && errno != EINTR) return false;
+    if (wrote > 0) bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
+}
+
+// A new file; it lasts, but for its name.
+bool WriteNewSecret(const std::string& path, std::string_view bytes) {
+  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return false;
+  const bool is_written = WriteAll(fd, bytes) && fsync(fd) == 0;
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return is_written;
+}
+
+bool SyncFolderOf(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return false;
+  const bool is_synced = fsync(fd) == 0;
+  close(fd);
+  return is_synced;
+}
+
+}  // namespace
+
+Status WriteSecretFile(const std::string& path, std::string_view bytes) {
+  const std::string part = path + ".part";
+  unlink(part.c_str());  // Of somebody who was killed.
+  if (WriteNewSecret(part, bytes) && rename(part.c_str(), path.c_str()) == 0 && SyncFolderOf(path)) return OkStatus();
+  const Status status = SecretFailed(path);
+  unlink(part.c_str());
+  return status;
+}
+
+StatusOr<std::string> ReadSecretFile(const std::string& path) {
+  struct stat info{};
+  const bool is_file = stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
+  if (!is_file || (info.st_mode & 077) == 0) return ReadWholeFile(path);
+  return PermissionDenied(fmt::format(
+      "read {}: others may read it (mode {:04o}), 0600 required; make it anew, or `chmod 600` it if nobody did", path,
+      info.st_mode & 07777));
+}
+
 }  // namespace lathe

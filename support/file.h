@@ -14,6 +14,12 @@ StatusOr<std::string> ReadWholeFile(const std::string& path);
 // Writes them. What OutputFile refuses is refused; ResourceExhausted or NotFound where writing fails.
 Status WriteWholeFile(const std::string& path, std::string_view bytes);
 
+// A file that only its owner may read (mode 0600) takes the place of what was there: whole, and after power loss too,
+// or not at all. Its folder exists; it is no link.
+Status WriteSecretFile(const std::string& path, std::string_view bytes);
+// PermissionDenied if anybody but its owner may read or write it.
+StatusOr<std::string> ReadSecretFile(const std::string& path);
+
 // Where a file that is to be named `path` is written: itself, or what it links to. InvalidArgument if a folder, device,
 // pipe, socket or database (SQLite's, or a file that it keeps beside itself) is there: renaming a file over it would
 // destroy it.

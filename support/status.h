@@ -33,6 +33,7 @@ enum class StatusCode : int {
   kInternal = 13,       // Our bug.
   kUnavailable = 14,    // Retried.
   kDataLoss = 15,
+  kUnauthenticated = 16,  // Nobody knows who asks; kPermissionDenied: it is known, and may not.
 };
 
 // The code's name as users see it, e.g. "INVALID_ARGUMENT".
@@ -80,6 +81,8 @@ inline Status Unavailable(std::string message) { return {StatusCode::kUnavailabl
 inline Status Unimplemented(std::string message) { return {StatusCode::kUnimplemented, std::move(message)}; }
 inline Status Cancelled(std::string message) { return {StatusCode::kCancelled, std::move(message)}; }
 inline Status Aborted(std::string message) { return {StatusCode::kAborted, std::move(message)}; }
+inline Status PermissionDenied(std::string message) { return {StatusCode::kPermissionDenied, std::move(message)}; }
+inline Status Unauthenticated(std::string message) { return {StatusCode::kUnauthenticated, std::move(message)}; }
 inline Status DataLoss(std::string message) { return {StatusCode::kDataLoss, std::move(message)}; }
 inline Status InternalError(std::string message) { return {StatusCode::kInternal, std::move(message)}; }
 

@@ -36,7 +36,7 @@ Status FromGrpcStatus(const grpc::Status& status, const std::string& call) {
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return Unimplemented(fmt::format("{}: this server does not know the call; upgrade it", call));
   }
-  const int code = status.error_code() >= 0 && status.error_code() <= static_cast<int>(StatusCode::kDataLoss)
+  const int code = status.error_code() >= 0 && status.error_code() <= static_cast<int>(StatusCode::kUnauthenticated)
                        ? status.error_code()
                        : static_cast<int>(StatusCode::kUnknown);
   return Status(static_cast<StatusCode>(code),
