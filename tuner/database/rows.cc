@@ -43,4 +43,9 @@ std::optional<JobState> ParseJobState(std::string_view name) {
   return std::nullopt;
 }
 
+std::string_view StandingName(Standing standing) {
+  static constexpr std::string_view kNames[] = {"in force", "expired", "revoked", "taken"};
+  return kNames[static_cast<size_t>(standing)];
+}
+
 }  // namespace lathe

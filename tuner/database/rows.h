@@ -8,7 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "support/certificate.h"
+#include "support/clock.h"
 #include "support/digest.h"
+#include "support/role.h"
 #include "support/status.h"
 #include "tuner/job/trial_state.h"
 
@@ -57,6 +60,7 @@ struct NewJob {
   std::string name;
   std::string spec;  // The request as its service wrote it; opaque here.
   std::vector<NewTask> tasks;
+  std::string submitter;  // A user's name; empty: whoever may use the server's own socket.
 };
 struct JobRow {
   int64_t id = 0;
@@ -64,6 +68,7 @@ struct JobRow {
   JobState state = JobState::kQueued;
   std::string detail;  // Why it ended; before, what it waits for.
   int64_t created_unix_ns = 0, updated_unix_ns = 0;
+  std::string submitter;
 };
 struct CreatedJob {
   JobRow job;
@@ -256,12 +261,60 @@ struct LeaseRow {
   int64_t granted_unix_ns = 0, expires_unix_ns = 0;
 };
 
+// Whether what was given out still counts, by the Store's time when it was read.
+enum class Standing : uint8_t { kInForce, kExpired, kRevoked, kTaken };  // kTaken: of an invitation only.
+std::string_view StandingName(Standing standing);                        // "in force", ...
+
+struct NewInvitation {
+  Digest code;                // InvitationCode::SecretDigest.
+  Role role = Role::kDevice;  // Or kWorker.
+  std::string name;           // Empty: who joins chooses one that nobody has.
+  Duration valid{};
+};
+struct InvitationRow {
+  int64_t id = 0;
+  Role role = Role::kDevice;
+  std::string name;
+  int64_t created_unix_ns = 0, expires_unix_ns = 0;
+  Standing standing = Standing::kInForce;
+};
+struct NewCertificate {
+  CertificateSerial serial;
+  CertificateSubject subject;  // Of a device or a worker.
+  Validity validity;           // As it says.
+};
+struct CertificateRow {
+  int64_t id = 0;
+  CertificateSerial serial;
+  CertificateSubject subject;
+  Validity validity;
+  int64_t added_unix_ns = 0;
+  std::optional<int64_t> revoked_unix_ns;
+  std::string revoked_because;
+  Standing standing = Standing::kInForce;
+};
+struct NewToken {
+  Digest secret;  // Token::SecretDigest.
+  std::string user;
+  Role role = Role::kViewer;  // Or kSubmitter, kAdmin.
+  Duration valid{};
+};
+struct TokenRow {
+  int64_t id = 0;
+  std::string user;
+  Role role = Role::kViewer;
+  int64_t created_unix_ns = 0, expires_unix_ns = 0;
+  std::optional<int64_t> revoked_unix_ns;
+  Standing standing = Standing::kInForce;
+};
+
 struct EventRow {
   int64_t cursor = 0;  // Rises with each commit; a stream resumes after the last one it saw.
   int64_t at_unix_ns = 0;
-  std::string kind;  // "job", "task", "trial", "best", "device", "lease".
+  // "job", "task", "trial", "best", "device", "lease"; "invitation", "certificate", "token", "refusal".
+  std::string kind;
   std::optional<int64_t> job_id;
-  int64_t subject_id = 0;  // Of the job, task, trial, record, device or lease.
+  int64_t subject_id = 0;  // Of the job, task, trial, record, device, lease, invitation, certificate or token; else 0.
   std::string detail;
 };
 

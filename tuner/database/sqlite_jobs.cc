@@ -57,10 +57,10 @@ StatusOr<std::optional<CreatedJob>> FindRepeated(Connection& db, const NewJob& j
   std::optional<int64_t> id;
   bool same = false;
   RETURN_IF_ERROR(db.Each(
-      "SELECT id, content_digest FROM job WHERE request_id = ?",
+      "SELECT id, content_digest, submitter FROM job WHERE request_id = ?",
       [&](const Row& row) {
         id = row.Int(0);
-        same = row.Sha(1) == content;
+        same = row.Sha(1) == content && row.Text(2) == job.submitter;
       },
       job.request_id));
   if (!id.has_value()) return std::optional<CreatedJob>();
@@ -179,9 +179,9 @@ StatusOr<CreatedJob> SqliteStore::CreateJob(const NewJob& job) {
     ASSIGN_OR_RETURN(std::optional<CreatedJob> repeated, FindRepeated(db, job, content));
     if (repeated.has_value()) return *std::move(repeated);
     RETURN_IF_ERROR(db.Run(
-        "INSERT INTO job (request_id, name, spec, content_digest, state, detail, created_unix_ns, updated_unix_ns) "
-        "VALUES (?, ?, ?, ?, 'QUEUED', '', ?, ?)",
-        job.request_id, job.name, job.spec, content, now, now));
+        "INSERT INTO job (request_id, name, spec, content_digest, state, detail, created_unix_ns, updated_unix_ns, "
+        "submitter) VALUES (?, ?, ?, ?, 'QUEUED', '', ?, ?, ?)",
+        job.request_id, job.name, job.spec, content, now, now, job.submitter));
     const int64_t job_id = db.last_insert_id();
     int64_t position = 0;
     for (const NewTask& task : job.tasks) {

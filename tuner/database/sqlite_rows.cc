@@ -106,11 +106,12 @@ StatusOr<JobState> ReadJobState(const Row& row, int column) {
 StatusOr<JobRow> ReadJob(Connection& db, int64_t job_id) {
   std::optional<JobRow> job;
   RETURN_IF_ERROR(db.Each(
-      "SELECT id, request_id, name, spec, state, detail, created_unix_ns, updated_unix_ns FROM job WHERE id = ?",
+      "SELECT id, request_id, name, spec, state, detail, created_unix_ns, updated_unix_ns, submitter FROM job WHERE id "
+      "= ?",
       [&](const Row& row) -> Status {
         ASSIGN_OR_RETURN(const JobState state, ReadJobState(row, 4));
-        job = JobRow{row.Int(0), row.String(1), row.String(2), row.String(3),
-                     state,      row.String(5), row.Int(6),    row.Int(7)};
+        job = JobRow{row.Int(0),    row.String(1), row.String(2), row.String(3), state,
+                     row.String(5), row.Int(6),    row.Int(7),    row.String(8)};
         return OkStatus();
       },
       job_id));

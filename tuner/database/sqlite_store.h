@@ -100,6 +100,21 @@ class SqliteStore : public Store {
   StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces) override;
   StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) override;
 
+  StatusOr<InvitationRow> Invite(const NewInvitation& invitation, std::string_view by) override;
+  StatusOr<std::vector<InvitationRow>> ListInvitations(const Page& page) override;
+  StatusOr<CertificateRow> TakeInvitation(const Digest& code, const NewCertificate& certificate) override;
+  StatusOr<CertificateRow> RenewCertificate(const CertificateSerial& former,
+                                            const NewCertificate& certificate) override;
+  StatusOr<std::optional<CertificateRow>> FindCertificate(const CertificateSerial& serial) override;
+  StatusOr<std::vector<CertificateRow>> ListCertificates(const Page& page) override;
+  StatusOr<std::vector<CertificateRow>> RevokeCertificates(const CertificateSerial& serial,
+                                                           std::string_view by) override;
+  StatusOr<TokenRow> CreateToken(const NewToken& token, std::string_view by) override;
+  StatusOr<std::optional<TokenRow>> FindToken(const Digest& secret) override;
+  StatusOr<std::vector<TokenRow>> ListTokens(const Page& page) override;
+  StatusOr<TokenRow> RevokeToken(int64_t token_id, std::string_view by) override;
+  Status RecordRefusal(std::string_view words) override;
+
   StatusOr<RetentionFacts> ListRetentionFacts(RetentionKind kind, const std::optional<RetentionFact>& after,
                                               int limit) override;
   StatusOr<int64_t> Forget(RetentionKind kind, std::span<const RetentionFact> rows,

@@ -19,6 +19,10 @@
 
 namespace lathe {
 
+inline constexpr int kMostCertificates = 4;  // Of one machine, in force at once.
+inline constexpr Duration kLongestInvitation = std::chrono::hours(24 * 7);
+inline constexpr Duration kLongestToken = std::chrono::hours(24 * 366);
+
 class Store {
  public:
   virtual ~Store() = default;
@@ -136,6 +140,35 @@ class Store {
   virtual StatusOr<int64_t> ImportForeign(std::span<const ForeignTrace> traces) = 0;
   // Fastest first by what their writers measured, then those that nobody did. At most `limit`.
   virtual StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) = 0;
+
+  // --- Who may do what (docs/decisions/0061-identity.md)
+  // -------------------------------------------------------------- Of a code or a token the Store is given the SHA-256.
+  // `by`: whose doing it is, in words for the event that each change writes. Made again, an invitation, certificate or
+  // token is the one that is there.
+  virtual StatusOr<InvitationRow> Invite(const NewInvitation& invitation, std::string_view by) = 0;
+  virtual StatusOr<std::vector<InvitationRow>> ListInvitations(const Page& page) = 0;
+  // The invitation is taken and the certificate known, or neither. kUnauthenticated: there is no such invitation, it
+  // was taken or has expired. kPermissionDenied: it is for another role or name. kAlreadyExists: it names nobody, and
+  // another machine has a certificate of that name; where it does name the machine, certificates of before are revoked.
+  virtual StatusOr<CertificateRow> TakeInvitation(const Digest& code, const NewCertificate& certificate) = 0;
+  // A further certificate of a machine whose `former` one is in force and stays so. kUnauthenticated if it is not;
+  // kResourceExhausted for more than kMostCertificates in force.
+  virtual StatusOr<CertificateRow> RenewCertificate(const CertificateSerial& former,
+                                                    const NewCertificate& certificate) = 0;
+  // Nullopt: this farm knows no such serial number, and whoever shows it is refused.
+  virtual StatusOr<std::optional<CertificateRow>> FindCertificate(const CertificateSerial& serial) = 0;
+  virtual StatusOr<std::vector<CertificateRow>> ListCertificates(const Page& page) = 0;
+  // Every certificate that the machine of this one has, expired ones left out: a key that was stolen may have been
+  // renewed. Returns those that were in force; none if all had been revoked. kNotFound for a serial nobody has.
+  virtual StatusOr<std::vector<CertificateRow>> RevokeCertificates(const CertificateSerial& serial,
+                                                                   std::string_view by) = 0;
+  virtual StatusOr<TokenRow> CreateToken(const NewToken& token, std::string_view by) = 0;
+  // Nullopt: unknown. One that is expired or revoked is found; its standing says so.
+  virtual StatusOr<std::optional<TokenRow>> FindToken(const Digest& secret) = 0;
+  virtual StatusOr<std::vector<TokenRow>> ListTokens(const Page& page) = 0;
+  virtual StatusOr<TokenRow> RevokeToken(int64_t token_id, std::string_view by) = 0;
+  // An event, for the people who look after the farm. Survives `kill -9` only.
+  virtual Status RecordRefusal(std::string_view words) = 0;
 
   // --- Retention (retention.h decides, prune.h asks) ----------------------------------------------------------------
   // The next rows of a kind that may go one day, oldest first.

@@ -48,6 +48,10 @@ constexpr Check kChecks[] = {
      "SELECT trial_id || '/' || attempt || ': held, but its trial is not' FROM attempt a WHERE state = 'HELD' "
      "AND NOT EXISTS (SELECT 1 FROM trial r WHERE r.id = a.trial_id AND r.attempt = a.attempt AND r.state IN "
      "('BUILDING', 'ASSIGNED', 'RUNNING'))"},
+    {"invitation",
+     "SELECT 'number ' || i.id || ': taken by ' || c.role || ' ' || c.name || ', it was for ' || i.role || ' ' || "
+     "i.name FROM invitation i JOIN certificate c ON c.id = i.certificate_id WHERE i.role <> c.role OR (i.name <> '' "
+     "AND i.name <> c.name)"},
 };
 
 void Add(VerifyReport& report, std::string_view what, std::string_view words) {

@@ -150,7 +150,7 @@ Coordinator::Impl::~Impl() {
 
 StatusOr<CreatedJob> Coordinator::Impl::Submit(const JobRequest& request) {
   RETURN_IF_ERROR(CheckDeviceName("device key", request.device_key));
-  NewJob job{request.request_id, request.name, request.spec.ToJson(), {}};
+  NewJob job{request.request_id, request.name, request.spec.ToJson(), {}, request.submitter};
   for (const TaskRequest& task : request.tasks) {
     ASSIGN_OR_RETURN(const Workload stored, store_->PutWorkload(task.workload));
     job.tasks.push_back(

@@ -38,6 +38,7 @@ struct JobRequest {
   std::string device_key = "local";
   JobSpec spec;
   std::vector<TaskRequest> tasks;
+  std::string submitter;  // As NewJob has it.
 };
 
 // The key that results of this task hold for: codegen and policy version and cache regime are this build's.

@@ -2,6 +2,7 @@
 // acknowledged is there afterwards, nothing is there twice, and the file is whole.
 #include <atomic>
 #include <future>
+#include <limits>
 #include <set>
 
 #include "fault_vfs.h"
@@ -21,6 +22,7 @@ struct Acknowledged {
   int64_t job_id = 0, epoch = 0;
   std::vector<int64_t> trials, records;
   bool is_job_done = false;
+  bool is_joined = false, is_revoked = false, has_token = false;
   int64_t forgotten = 0;  // Rows; of them it does not matter whether they came back with the power.
 };
 
@@ -56,7 +58,14 @@ class History {
     RETURN_IF_ERROR(Do([&] { return store_.CancelWaitingTrials(created.job.id); }).status());
     RETURN_IF_ERROR(Do([&] { return store_.SetJobState(created.job.id, JobState::kDone, ""); }));
     acknowledged_.is_job_done = true;
+    RETURN_IF_ERROR(ComeAndGo());
     return Forget();
+  }
+
+  static NewCertificate Joining() {
+    return {*CertificateSerial::FromBytes("0123456789abcdef"),
+            {Role::kDevice, "rpi4-01"},
+            {kNow, std::numeric_limits<int64_t>::max()}};
   }
 
  private:
@@ -133,6 +142,20 @@ class History {
     return OkStatus();
   }
 
+  // A machine joins and is shut out again; a person comes.
+  Status ComeAndGo() {
+    const NewInvitation invitation{Sha256("code"), Role::kDevice, "", std::chrono::hours(24)};
+    RETURN_IF_ERROR(Do([&] { return store_.Invite(invitation, "a test"); }).status());
+    RETURN_IF_ERROR(Do([&] { return store_.TakeInvitation(invitation.code, Joining()); }).status());
+    acknowledged_.is_joined = true;
+    const NewToken token{Sha256("token"), "ada", Role::kViewer, std::chrono::hours(24)};
+    RETURN_IF_ERROR(Do([&] { return store_.CreateToken(token, "a test"); }).status());
+    acknowledged_.has_token = true;
+    RETURN_IF_ERROR(Do([&] { return store_.RevokeCertificates(Joining().serial, "a test"); }).status());
+    acknowledged_.is_revoked = true;
+    return OkStatus();
+  }
+
   // All that the job left behind but its records, in steps of two rows.
   Status Forget() {
     clock_.Advance(std::chrono::hours(24 * 100));
@@ -204,6 +227,18 @@ class DiskFaultTest : public testing::Test {
       EXPECT_GE(devices.front().epoch, wanted.epoch) << "an epoch that a device was told is never given again";
     }
     EXPECT_LE(store.ListGrantedLeases()->size(), 1u);
+    CheckKnowsWho(store, wanted);
+  }
+
+  void CheckKnowsWho(Store& store, const Acknowledged& wanted) {
+    const std::optional<CertificateRow> certificate = *store.FindCertificate(History::Joining().serial);
+    const std::vector<InvitationRow> invitations = *store.ListInvitations({});
+    EXPECT_GE(certificate.has_value(), wanted.is_joined);
+    EXPECT_LE(invitations.size(), 1u);
+    const bool is_taken = !invitations.empty() && invitations.front().standing == Standing::kTaken;
+    EXPECT_EQ(is_taken, certificate.has_value()) << "taken and joined, or neither";
+    EXPECT_TRUE(!wanted.is_revoked || certificate->standing == Standing::kRevoked);
+    EXPECT_GE(store.FindToken(Sha256("token"))->has_value(), wanted.has_token);
   }
 
   TemporaryFolder folder_;

@@ -140,13 +140,13 @@ TEST_F(MergeFilesTest, ReadsTheSchemaBeforeThisOne) {
     scene.Measure(1, 100);
   }
   Script(
-      "DROP INDEX record_final; ALTER TABLE meta DROP COLUMN samples_judged_to; DELETE FROM migration WHERE version "
-      "> 7; PRAGMA user_version = 7");
+      "DROP TABLE invitation; DROP TABLE certificate; DROP TABLE token; ALTER TABLE job DROP COLUMN submitter; "
+      "DELETE FROM migration WHERE version > 8; PRAGMA user_version = 8");
   EXPECT_EQ(Merge(*ours_, **SqliteStore::OpenForMerge(path_)).records.added, 1);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).code(), StatusCode::kFailedPrecondition) << "it is left as it is";
-  Script("DELETE FROM migration WHERE version > 6; PRAGMA user_version = 6");
+  Script("DELETE FROM migration WHERE version > 7; PRAGMA user_version = 7");
   EXPECT_THAT(SqliteStore::OpenForMerge(path_).status().message(),
-              HasSubstr("schema version 6, this build needs 7; open it once for writing to upgrade it"));
+              HasSubstr("schema version 7, this build needs 8; open it once for writing to upgrade it"));
   Script("PRAGMA user_version = 99");
   EXPECT_THAT(SqliteStore::OpenForMerge(path_).status().message(), HasSubstr("schema version 99"));
 }

@@ -123,6 +123,25 @@ TEST_F(QueryPlanTest, PruningReadsWhatItJudges) {
   ExpectNoScan(false);
 }
 
+TEST_F(QueryPlanTest, WhoSomebodyIsIsReadByKeys) {
+  FakeClock clock(kNow);
+  auto store = *SqliteStore::Open(path_, clock);
+  statements_.Take();
+  const auto serial = [](char c) { return *CertificateSerial::FromBytes(std::string(16, c)); };
+  const NewCertificate certificate{serial('1'), {Role::kDevice, "rpi4-01"}, {kNow, 2 * kNow}};
+  const std::chrono::hours day(24);
+  EXPECT_TRUE(store->Invite({Sha256("code"), Role::kDevice, "rpi4-01", day}, "a test").ok());
+  EXPECT_TRUE(store->TakeInvitation(Sha256("code"), certificate).ok());
+  EXPECT_TRUE(store->RenewCertificate(serial('1'), {serial('2'), certificate.subject, certificate.validity}).ok());
+  EXPECT_TRUE(store->FindCertificate(serial('1')).ok());
+  EXPECT_EQ(store->RevokeCertificates(serial('1'), "a test")->size(), 2u);
+  EXPECT_TRUE(store->CreateToken({Sha256("token"), "ada", Role::kViewer, day}, "a test").ok());
+  EXPECT_TRUE(store->FindToken(Sha256("token")).ok());
+  EXPECT_TRUE(store->RevokeToken(1, "a test").ok());
+  EXPECT_TRUE(store->RecordRefusal("a test").ok());
+  ExpectNoScan(true);
+}
+
 TEST_F(QueryPlanTest, ListsReadWhatTheyAnswer) {
   auto store = *SqliteStore::Open(path_);
   Scene scene(*store);
@@ -150,6 +169,9 @@ TEST_F(QueryPlanTest, ListsReadWhatTheyAnswer) {
   EXPECT_TRUE(store->GetJob(scene.job_id).ok());
   EXPECT_TRUE(store->ListTasks(scene.job_id).ok());
   EXPECT_TRUE(store->ListJobs({}).ok());
+  EXPECT_TRUE(store->ListInvitations({}).ok());
+  EXPECT_TRUE(store->ListCertificates({}).ok());
+  EXPECT_TRUE(store->ListTokens({}).ok());
   ExpectNoScan(false);
 }
 

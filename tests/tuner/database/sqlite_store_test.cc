@@ -98,9 +98,9 @@ TEST_F(SqliteStoreTest, IsReadFromAFolderThatCannotBeWritten) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   Open().reset();
-  Script("PRAGMA user_version = 9");
+  Script("PRAGMA user_version = 10");
   const std::string expected =
-      fmt::format("open {}: schema version 9, this build reads up to 8; upgrade or choose another file", path_);
+      fmt::format("open {}: schema version 10, this build reads up to 9; upgrade or choose another file", path_);
   EXPECT_EQ(OpenError().message(), expected);
   EXPECT_EQ(OpenError().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).status().message(), expected);
@@ -119,7 +119,9 @@ TEST_F(SqliteStoreTest, TakesOverWhatIsUnderWayInAnOlderFileAndPutsALateBestAsid
   Script(fmt::format(
       "UPDATE best SET record_id = {}, median_ns = 10; DROP TABLE attempt; DROP TRIGGER trial_counted; DROP "
       "TRIGGER trial_moved; DROP TABLE trial_count; ALTER TABLE tuning_key DROP COLUMN measured; DROP INDEX "
-      "record_in_order; DROP INDEX record_final; ALTER TABLE meta DROP COLUMN samples_judged_to; DELETE FROM migration "
+      "record_in_order; DROP INDEX record_final; ALTER TABLE meta DROP COLUMN samples_judged_to; DROP TABLE "
+      "invitation; DROP TABLE certificate; DROP TABLE token; ALTER TABLE job DROP COLUMN submitter; DELETE FROM "
+      "migration "
       "WHERE version > 5; PRAGMA user_version = 5",
       late));
   store = Open();

@@ -1,4 +1,4 @@
-// The contract of every Store. A further kind of store is one line in the table at the end.
+// The contract of every Store. A further kind of store is one line in the table of store_testing.h.
 #include "tuner/database/store.h"
 
 #include <thread>
@@ -13,18 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using S = TrialState;
 
-struct StoreKind {
-  const char* name;
-  StatusOr<std::unique_ptr<SqliteStore>> (*open)(const std::string& path, Clock& clock);
-};
-
-class StoreTest : public testing::TestWithParam<StoreKind> {
- protected:
-  TemporaryFolder folder_;
-  FakeClock clock_{kNow};
-  std::unique_ptr<Store> owner_ = *GetParam().open(folder_ / "tuning.db", clock_);
-  Store& store_ = *owner_;
-};
+class StoreTest : public EveryStoreTest {};
 
 TEST_P(StoreTest, KeepsTheFirstTextOfAWorkload) {
   Workload workload = MakeWorkload();
@@ -513,12 +502,8 @@ TEST_P(StoreTest, LosesNothingBetweenManyThreads) {
   EXPECT_EQ(store_.Stats()->records, kThreads * kTrials);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Stores, StoreTest,
-    testing::Values(
-        StoreKind{"Memory", [](const std::string&, Clock& clock) { return SqliteStore::OpenInMemory(clock); }},
-        StoreKind{"File", [](const std::string& path, Clock& clock) { return SqliteStore::Open(path, clock); }}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Stores, StoreTest, testing::ValuesIn(kStoreKinds),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace lathe

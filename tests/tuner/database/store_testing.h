@@ -37,6 +37,22 @@ inline Timings MakeTimings(double median_ns) {
           1e-6};
 }
 
+struct StoreKind {
+  const char* name;
+  StatusOr<std::unique_ptr<SqliteStore>> (*open)(const std::string& path, Clock& clock);
+};
+inline const StoreKind kStoreKinds[] = {
+    {"Memory", [](const std::string&, Clock& clock) { return SqliteStore::OpenInMemory(clock); }},
+    {"File", [](const std::string& path, Clock& clock) { return SqliteStore::Open(path, clock); }}};
+
+class EveryStoreTest : public testing::TestWithParam<StoreKind> {
+ protected:
+  TemporaryFolder folder_;
+  FakeClock clock_{kNow};
+  std::unique_ptr<Store> owner_ = *GetParam().open(folder_ / "tuning.db", clock_);
+  Store& store_ = *owner_;
+};
+
 // Whether a trial that is open needs the blob: then its row does not go, however old it is.
 inline bool IsReferenced(Store& store, const Digest& blob) {
   const bool is_known = !store.FindBlobs(std::vector{blob})->empty();

@@ -52,6 +52,11 @@ TEST_P(DamageTest, IsNamed) {
     Scene scene(*store);
     scene.Measure(1, 100);
     (void)scene.Run(scene.Build(2));
+    (void)store->Invite({Sha256("code"), Role::kDevice, "rpi4-01", std::chrono::minutes(15)}, "a test");
+    const int64_t now = SystemClock().UnixNanos();
+    const CertificateSubject subject{Role::kDevice, "rpi4-01"};
+    (void)store->TakeInvitation(Sha256("code"),
+                                {*CertificateSerial::FromBytes("0123456789abcdef"), subject, {now, now}});
   }
   ASSERT_THAT(Problems(), IsEmpty());
   Script(GetParam().sql);
@@ -71,6 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
         DamageCase{"Counts", "UPDATE trial_count SET trials = trials + 1 WHERE state = 'OK'", "task: number 1: trials"},
         DamageCase{"References", "UPDATE blob SET refs = 7", ": 7 references are counted, it has "},
         DamageCase{"Attempt", "DELETE FROM attempt WHERE state = 'HELD'", "trial: number 2: RUNNING, but its attempt"},
+        DamageCase{"Invitation", "UPDATE certificate SET name = 'other'",
+                   "invitation: number 1: taken by device other, it was for device rpi4-01"},
         DamageCase{"Trial", "UPDATE trial SET state = 'MEAS_QUEUED' WHERE id = 2", "held, but its trial is not"}),
     [](const auto& info) { return info.param.name; });
 

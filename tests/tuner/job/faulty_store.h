@@ -173,6 +173,44 @@ class FaultyStore : public Store {
   StatusOr<std::vector<ForeignTrace>> ListForeign(const Digest& workload, int limit) override {
     return Try("ListForeign", [&] { return store_->ListForeign(workload, limit); });
   }
+  StatusOr<InvitationRow> Invite(const NewInvitation& invitation, std::string_view by) override {
+    return Try("Invite", [&] { return store_->Invite(invitation, by); });
+  }
+  StatusOr<std::vector<InvitationRow>> ListInvitations(const Page& page) override {
+    return Try("ListInvitations", [&] { return store_->ListInvitations(page); });
+  }
+  StatusOr<CertificateRow> TakeInvitation(const Digest& code, const NewCertificate& certificate) override {
+    return Try("TakeInvitation", [&] { return store_->TakeInvitation(code, certificate); });
+  }
+  StatusOr<CertificateRow> RenewCertificate(const CertificateSerial& former,
+                                            const NewCertificate& certificate) override {
+    return Try("RenewCertificate", [&] { return store_->RenewCertificate(former, certificate); });
+  }
+  StatusOr<std::optional<CertificateRow>> FindCertificate(const CertificateSerial& serial) override {
+    return Try("FindCertificate", [&] { return store_->FindCertificate(serial); });
+  }
+  StatusOr<std::vector<CertificateRow>> ListCertificates(const Page& page) override {
+    return Try("ListCertificates", [&] { return store_->ListCertificates(page); });
+  }
+  StatusOr<std::vector<CertificateRow>> RevokeCertificates(const CertificateSerial& serial,
+                                                           std::string_view by) override {
+    return Try("RevokeCertificates", [&] { return store_->RevokeCertificates(serial, by); });
+  }
+  StatusOr<TokenRow> CreateToken(const NewToken& token, std::string_view by) override {
+    return Try("CreateToken", [&] { return store_->CreateToken(token, by); });
+  }
+  StatusOr<std::optional<TokenRow>> FindToken(const Digest& secret) override {
+    return Try("FindToken", [&] { return store_->FindToken(secret); });
+  }
+  StatusOr<std::vector<TokenRow>> ListTokens(const Page& page) override {
+    return Try("ListTokens", [&] { return store_->ListTokens(page); });
+  }
+  StatusOr<TokenRow> RevokeToken(int64_t token_id, std::string_view by) override {
+    return Try("RevokeToken", [&] { return store_->RevokeToken(token_id, by); });
+  }
+  Status RecordRefusal(std::string_view words) override {
+    return Try("RecordRefusal", [&] { return store_->RecordRefusal(words); });
+  }
   StatusOr<RetentionFacts> ListRetentionFacts(RetentionKind kind, const std::optional<RetentionFact>& after,
                                               int limit) override {
     return Try("ListRetentionFacts", [&] { return store_->ListRetentionFacts(kind, after, limit); });
