@@ -10,6 +10,7 @@
 
 #include "rpc/device_message.h"
 #include "rpc/endpoint.h"
+#include "rpc/tls.h"
 
 namespace boost::asio {
 class io_context;
@@ -21,10 +22,13 @@ class DeviceLink {
  public:
   struct Handlers {
     std::function<void(DeviceMessage)> on_message;
+    std::function<void(TlsPeer)> on_secure = {};        // With TLS only: once, before any message.
     std::function<void(std::string reason)> on_closed;  // By the peer or an error; at most once, and last.
   };
-  // Takes over the connected stream socket `fd`. Handlers are called from io's thread, never from inside a call.
-  DeviceLink(boost::asio::io_context& io, int fd, Handlers handlers);
+  // Takes over the connected stream socket `fd`. Handlers are called from io's thread, never from inside a call. With
+  // `tls`, which the link shares, everything is encrypted from the first byte; the handshake has 10 s, and nothing may
+  // be sent before on_secure.
+  DeviceLink(boost::asio::io_context& io, int fd, std::shared_ptr<TlsContext> tls, Handlers handlers);
   ~DeviceLink();  // Closes. No handler is called afterwards.
   DeviceLink(const DeviceLink&) = delete;
 

@@ -60,6 +60,15 @@ bool WithMessageType(FrameType type, Use&& use) {
     case FrameType::kRefused:
       use(Tag<v1::Refused>(), "Refused");
       return true;
+    case FrameType::kJoin:
+      use(Tag<v1::Join>(), "Join");
+      return true;
+    case FrameType::kRenew:
+      use(Tag<v1::Renew>(), "Renew");
+      return true;
+    case FrameType::kSigned:
+      use(Tag<v1::Signed>(), "Signed");
+      return true;
   }
   return false;
 }
@@ -83,6 +92,11 @@ std::string_view DeviceMessageName(const DeviceMessage& message) {
   std::string_view name = "unknown message";
   WithMessageType(TypeOf(message), [&](auto, std::string_view found) { name = found; });
   return name;
+}
+
+uint16_t DeviceMessageType(const DeviceMessage& message) {
+  const auto* unknown = std::get_if<UnknownMessage>(&message);
+  return unknown != nullptr ? unknown->type : static_cast<uint16_t>(TypeOf(message));
 }
 
 StatusOr<DeviceMessage> DecodeDeviceMessage(const Frame& frame) {

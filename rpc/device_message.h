@@ -17,9 +17,10 @@ struct UnknownMessage {
   uint16_t type = 0;
 };
 
-using DeviceMessage = std::variant<v1::Hello, v1::Welcome, v1::Desired, v1::Current, v1::NeedBlobs, v1::BlobChunk,
-                                   v1::BlobCredit, v1::BlobUnavailable, v1::MeasureResult, v1::ResultAck,
-                                   v1::Unsupported, v1::VersionMismatch, v1::Refused, UnknownMessage>;
+using DeviceMessage =
+    std::variant<v1::Hello, v1::Welcome, v1::Desired, v1::Current, v1::NeedBlobs, v1::BlobChunk, v1::BlobCredit,
+                 v1::BlobUnavailable, v1::MeasureResult, v1::ResultAck, v1::Unsupported, v1::VersionMismatch,
+                 v1::Refused, v1::Join, v1::Renew, v1::Signed, UnknownMessage>;
 
 inline constexpr uint32_t kDeviceProtocolMin = 1;
 inline constexpr uint32_t kDeviceProtocolMax = 1;
@@ -29,6 +30,7 @@ inline constexpr int kMaxDesiredSpecs = 3;
 
 // The message's name, for error texts: "Hello", "Desired".
 std::string_view DeviceMessageName(const DeviceMessage& message);
+uint16_t DeviceMessageType(const DeviceMessage& message);  // On the wire.
 
 // InvalidArgument if the payload is no such message. An unknown type is UnknownMessage, not an error.
 StatusOr<DeviceMessage> DecodeDeviceMessage(const Frame& frame);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <sys/un.h>
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 
 namespace lathe {
@@ -14,6 +16,15 @@ bool IsLoopback(const std::string& host) {
   if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
   in6_addr v6{};
   return inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+// An address in numbers, or a name that a resolver may be asked for.
+bool IsHost(const std::string& host) {
+  in6_addr address{};
+  if (inet_pton(AF_INET, host.c_str(), &address) == 1 || inet_pton(AF_INET6, host.c_str(), &address) == 1) return true;
+  return !host.empty() && host.size() <= 253 && host.front() != '-' && host.front() != '.' &&
+         std::all_of(host.begin(), host.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_'; });
 }
 
 StatusOr<Endpoint> ParseUnix(std::string_view text, std::string_view path) {
@@ -49,13 +60,20 @@ StatusOr<Endpoint> ParseEndpoint(std::string_view text) {
     endpoint.host = endpoint.host.substr(1, endpoint.host.size() - 2);
   }
   if (endpoint.host == "localhost") endpoint.host = "127.0.0.1";
-  if (!IsLoopback(endpoint.host)) {
-    return InvalidArgument(
-        fmt::format("address \"{}\": \"{}\" is not a loopback address, and connections are not encrypted; use "
-                    "127.0.0.1, unix:PATH, or an SSH tunnel that ends on one of them",
-                    text, endpoint.host));
+  if (!IsHost(endpoint.host)) {
+    return InvalidArgument(fmt::format(
+        "address \"{}\": \"{}\" is no host; write a name, an address, or [an IPv6 address]", text, endpoint.host));
   }
   return endpoint;
+}
+
+Status CheckOpenEndpoint(const Endpoint& endpoint) {
+  if (!endpoint.unix_path.empty() || IsLoopback(endpoint.host)) return OkStatus();
+  return InvalidArgument(fmt::format(
+      "address {}: beyond this machine everything is encrypted, which takes certificates: make an authority "
+      "on the server (lathe ca init), then join with each machine (lathe invite, lathe-device join); on one "
+      "machine use 127.0.0.1 or unix:PATH",
+      endpoint.ToString()));
 }
 
 }  // namespace lathe

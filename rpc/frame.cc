@@ -38,7 +38,7 @@ Status CheckHeader(uint64_t length, uint16_t type, uint32_t stream) {
 }  // namespace
 
 bool IsKnownFrameType(uint16_t type) {
-  return type >= static_cast<uint16_t>(FrameType::kHello) && type <= static_cast<uint16_t>(FrameType::kRefused);
+  return type >= static_cast<uint16_t>(FrameType::kHello) && type <= static_cast<uint16_t>(FrameType::kSigned);
 }
 
 StatusOr<FrameHeader> DecodeFrameHeader(std::span<const std::byte, kFrameHeaderSize> bytes) {

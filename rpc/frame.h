@@ -28,6 +28,9 @@ enum class FrameType : uint16_t {
   kUnsupported = 11,
   kVersionMismatch = 12,
   kRefused = 13,
+  kJoin = 14,
+  kRenew = 15,
+  kSigned = 16,
 };
 bool IsKnownFrameType(uint16_t type);
 

@@ -76,6 +76,9 @@ constexpr FrameRow kFrames[] = {
     {FrameType::kUnsupported, {Role::kDevice, Role::kServer}},
     {FrameType::kVersionMismatch, kServers},
     {FrameType::kRefused, kServers},
+    {FrameType::kJoin, {Role::kJoining}},
+    {FrameType::kRenew, {Role::kDevice, Role::kWorker}},
+    {FrameType::kSigned, kServers},
 };
 
 constexpr Role kAllRoles[] = {Role::kJoining, Role::kViewer, Role::kSubmitter, Role::kDevice,

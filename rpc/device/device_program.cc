@@ -17,6 +17,7 @@
 #include "rpc/device/process_trial_runner.h"
 #include "rpc/device/runtime_status.h"
 #include "rpc/hello_check.h"
+#include "rpc/machine_identity.h"
 #include "runner/memory_group.h"
 #include "runner/peak.h"
 #include "runner/sandbox.h"
@@ -97,6 +98,14 @@ StatusOr<std::vector<int>> ParseDeviceCpus(std::string_view text) {
   return cpus;
 }
 
+Status SetDefaults(DeviceProgramOptions& options) {
+  ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
+  if (options.name.empty()) options.name = fmt::format("{}-cpu{}", HostName(), cpus.front());
+  if (options.data_directory.empty()) options.data_directory = DefaultDataDirectory(options.name);
+  if (options.identity_path.empty()) options.identity_path = options.data_directory + "/identity.pem";
+  return OkStatus();
+}
+
 v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std::vector<int>& cpus) {
   v1::DeviceFacts facts;
   facts.set_name(std::move(name));
@@ -126,12 +135,37 @@ StatusOr<v1::DeviceFacts> MeasureDevice(std::string name, std::string key, const
   return facts;
 }
 
+namespace {
+
+// Whether this machine has joined a farm; then it has the name that it joined with, and connects there if nothing else
+// is said.
+StatusOr<bool> UseIdentity(DeviceProgramOptions& options) {
+  if (access(options.identity_path.c_str(), F_OK) != 0) {
+    if (options.connect.empty())
+      return InvalidArgument(
+          "start device: no --connect, and this machine has joined no farm (lathe-device join HOST:PORT CODE)");
+    return false;
+  }
+  ASSIGN_OR_RETURN(const MachineIdentity identity, MachineIdentity::Read(options.identity_path));
+  ASSIGN_OR_RETURN(const CertificateFacts facts, identity.Facts());
+  if (facts.subject != CertificateSubject{Role::kDevice, options.name})
+    return FailedPrecondition(
+        fmt::format("start device: {} is of {} \"{}\", this device is \"{}\"; choose that --name, or join "
+                    "with this one",
+                    options.identity_path, RoleName(facts.subject.role), facts.subject.name, options.name));
+  if (options.connect.empty()) options.connect = identity.farm.ToString();
+  return true;
+}
+
+}  // namespace
+
 Status RunDeviceProgram(DeviceProgramOptions options) {
-  ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(options.connect));
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
   ASSIGN_OR_RETURN(const CpuLocks locks, CpuLocks::Take(cpus));
-  if (options.name.empty()) options.name = fmt::format("{}-cpu{}", HostName(), cpus.front());
-  if (options.data_directory.empty()) options.data_directory = DefaultDataDirectory(options.name);
+  RETURN_IF_ERROR(SetDefaults(options));
+  ASSIGN_OR_RETURN(const bool has_joined, UseIdentity(options));
+  ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(options.connect));
+  if (!has_joined) RETURN_IF_ERROR(CheckOpenEndpoint(endpoint));
   if (options.runner_program.empty()) options.runner_program = ProcessTrialRunnerFactory::DefaultProgram();
   if (access(options.runner_program.c_str(), X_OK) != 0) {
     return NotFound(
@@ -148,6 +182,7 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
                                      .build_id = options.build_id,
                                      .data_directory = options.data_directory,
                                      .server = endpoint,
+                                     .identity_path = has_joined ? options.identity_path : "",
                                      .log = options.log};
   ASSIGN_OR_RETURN(const std::unique_ptr<DeviceServer> server,
                    DeviceServer::Create(std::move(server_options), runners));
@@ -158,6 +193,8 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
   sigaddset(&ends, SIGINT);
   sigaddset(&ends, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  std::optional<IdentityKeeper> keeper;
+  if (has_joined) keeper.emplace(options.identity_path, options.log);
   std::thread stopper([&] {
     int signal = 0;
     sigwait(&ends, &signal);

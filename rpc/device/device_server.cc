@@ -17,6 +17,7 @@
 #include "rpc/device/device_session.h"
 #include "rpc/device/result_spool.h"
 #include "rpc/device_link.h"
+#include "rpc/machine_identity.h"
 #include "support/blob_store.h"
 #include "support/status_macros.h"
 
@@ -129,18 +130,51 @@ class DeviceServer::Impl {
 
   void Connected(StatusOr<int> socket) {
     if (!socket.ok()) {
-      if (!std::exchange(said_unreachable_, true)) options_.log(socket.status().message() + "; trying again");
-      return Handle(LinkDown{socket.status().message()});
+      return Lose(socket.status().message());
     }
-    said_unreachable_ = false;
+    const Status status = Link(*socket);
+    if (!status.ok()) {
+      close(*socket);
+      Lose(status.message());
+    }
+  }
+
+  bool IsEncrypted() const {
+    const auto* endpoint = std::get_if<Endpoint>(&options_.server);
+    return !options_.identity_path.empty() && endpoint != nullptr && endpoint->unix_path.empty();
+  }
+
+  Status Link(int socket) {
+    std::shared_ptr<TlsContext> tls;
+    if (IsEncrypted()) {
+      ASSIGN_OR_RETURN(identity_, MachineIdentity::Read(options_.identity_path));
+      ASSIGN_OR_RETURN(tls, TlsContext::ForClient(identity_.own));
+    }
     link_ = std::make_unique<DeviceLink>(
-        io_, *socket,
+        io_, socket, tls,
         DeviceLink::Handlers{[this](DeviceMessage message) { Handle(MessageArrived{std::move(message)}); },
-                             [this](std::string reason) {
-                               link_.reset();
-                               Handle(LinkDown{std::move(reason)});
-                             }});
+                             [this](const TlsPeer& server) { Trust(server); },
+                             [this](const std::string& reason) { Lose(reason); }});
+    if (tls == nullptr) Up();
+    return OkStatus();
+  }
+
+  void Trust(const TlsPeer& server) {
+    const Status status =
+        CheckServer(server, identity_.authority_pem, identity_.own.certificate_pem, SystemClock().UnixNanos());
+    if (status.ok()) return Up();
+    Lose(status.message());
+  }
+
+  void Up() {
+    said_unreachable_ = false;
     Handle(LinkUp{});
+  }
+
+  void Lose(const std::string& reason) {
+    link_.reset();
+    if (!std::exchange(said_unreachable_, true)) options_.log(reason + "; trying again");
+    Handle(LinkDown{reason});
   }
 
   void Do(SendMessage& action) {
@@ -255,6 +289,7 @@ class DeviceServer::Impl {
   ResultSpool spool_;
   const int lock_;
   DeviceSession session_;
+  MachineIdentity identity_;  // Of the link, where it is encrypted.
   std::unique_ptr<DeviceLink> link_;
   std::map<RunnerId, std::unique_ptr<Running>> runners_;
   asio::steady_timer wake_, redial_;

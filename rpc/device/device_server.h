@@ -23,6 +23,9 @@ struct DeviceServerOptions {
   std::string data_directory;  // Blobs and spooled results; this server's alone.
   int64_t blob_limit_bytes = 512 << 20;
   std::variant<Endpoint, SocketMaker> server;
+  // Of rpc/machine_identity.h, read for each connection over TCP, which is encrypted then; empty: TCP is of this
+  // machine only, and open.
+  std::string identity_path;
   std::function<void(std::string)> log = [](std::string) {};
 };
 

@@ -2,14 +2,31 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
+#include "rpc/device/device_join.h"
 #include "rpc/device/device_program.h"
+
+namespace {
+
+int Report(const lathe::Status& status) {
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "lathe-device: %s\n", status.message().c_str());
+  return status.code() == lathe::StatusCode::kInvalidArgument ? 2 : 1;
+}
+
+int Join(const lathe::DeviceJoinOptions& options) {
+  const lathe::StatusOr<std::string> joined = lathe::JoinAsDevice(options);
+  if (joined.ok()) std::fputs(joined->c_str(), stdout);
+  return Report(joined.status());
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   lathe::DeviceProgramOptions options;
   options.log = [](const std::string& text) { std::fprintf(stderr, "lathe-device: %s\n", text.c_str()); };
   CLI::App app("Runs and times kernels for a Lathe server", "lathe-device");
-  app.add_option("--connect", options.connect, "the server's device port: HOST:PORT (loopback) or unix:PATH")
-      ->required();
+  app.add_option("--connect", options.connect,
+                 "the server's device port: HOST:PORT or unix:PATH; default: where this machine has joined");
   app.add_option("--key", options.key, "the class of device that jobs ask for, e.g. pi4")->capture_default_str();
   app.add_option("--name", options.name, "this device's own name; default: host name and first cpu");
   app.add_option("--cpus", options.cpus, "CPUs to lend, e.g. 0-3,6; default: all");
@@ -17,13 +34,22 @@ int main(int argc, char** argv) {
   app.add_option("--runner", options.runner_program, "path of lathe-runner; default: beside this program");
   app.add_option("--require-sandbox", options.required_sandbox,
                  "do not start unless trials run behind these: processes,files,calls,memory");
+  lathe::DeviceJoinOptions join;
+  CLI::App* const joining =
+      app.add_subcommand("join", "makes this machine a device of a farm, by a code of lathe invite");
+  joining->fallthrough();
+  joining->add_option("farm", join.farm, "the server's device port: HOST:PORT")->required();
+  joining->add_option("code", join.code, "what lathe invite device printed")->required();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
-  const lathe::Status status = lathe::RunDeviceProgram(std::move(options));
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "lathe-device: %s\n", status.message().c_str());
-  return status.code() == lathe::StatusCode::kInvalidArgument ? 2 : 1;
+  if (joining->parsed()) {
+    join.name = options.name;
+    join.cpus = options.cpus;
+    join.data_directory = options.data_directory;
+    return Join(join);
+  }
+  return Report(lathe::RunDeviceProgram(std::move(options)));
 }

@@ -69,15 +69,21 @@ class DeviceGateway::Impl {
       socket_files_.push_back(endpoint.unix_path);
       return endpoint;
     }
-    ASSIGN_OR_RETURN(const Endpoint checked, ParseEndpoint(endpoint.ToString()));  // Loopback only.
-    RETURN_IF_ERROR(
-        ListenOn(checked, asio::ip::tcp::endpoint(asio::ip::make_address(checked.host), checked.port), tcp_listeners_));
+    if (options_.authenticator == nullptr) RETURN_IF_ERROR(CheckOpenEndpoint(endpoint));
+    boost::system::error_code error;
+    const asio::ip::address address = asio::ip::make_address(endpoint.host, error);
+    if (error)
+      return InvalidArgument(
+          fmt::format("listen on {}: \"{}\" is no address of this machine in numbers; 0.0.0.0 is all of "
+                      "them",
+                      endpoint.ToString(), endpoint.host));
+    RETURN_IF_ERROR(ListenOn(endpoint, asio::ip::tcp::endpoint(address, endpoint.port), tcp_listeners_));
     endpoint.port = tcp_listeners_.back().local_endpoint().port();
     return endpoint;
   }
 
   void Adopt(int fd) {
-    asio::post(io_, [this, fd] { Open(fd); });
+    asio::post(io_, [this, fd] { Open(fd, nullptr); });
   }
 
   void SetDesired(const std::string& device, v1::Desired desired) {
@@ -105,6 +111,7 @@ class DeviceGateway::Impl {
     DeviceGatewaySession session;
     std::unique_ptr<DeviceLink> link;
     asio::steady_timer alarm;
+    std::optional<CertificateFacts> machine;  // By its certificate; none over the server's own socket.
     uint64_t instance = 0;
     bool is_up = false;    // OnDeviceUp was called.
     bool is_over = false;  // Removed at the end of the step.
@@ -134,7 +141,7 @@ class DeviceGateway::Impl {
   void Accept(Acceptor& listener) {
     listener.async_accept([this, &listener](boost::system::error_code error, auto socket) {
       if (error == asio::error::operation_aborted) return;
-      if (!error) Open(socket.release());
+      if (!error) Open(socket.release(), ContextOf(listener));
       if (error) {  // Out of descriptors, most likely: let some close first.
         const auto pause = std::make_shared<asio::steady_timer>(io_, std::chrono::milliseconds(100));
         return pause->async_wait([this, &listener, pause](boost::system::error_code) { Accept(listener); });
@@ -142,6 +149,11 @@ class DeviceGateway::Impl {
       Accept(listener);
     });
   }
+
+  std::shared_ptr<TlsContext> ContextOf(const asio::ip::tcp::acceptor&) {
+    return options_.authenticator == nullptr ? nullptr : options_.authenticator->Context();
+  }
+  std::shared_ptr<TlsContext> ContextOf(const asio::local::stream_protocol::acceptor&) { return nullptr; }
 
   static bool IsStranger(const Connection& connection) { return !connection.is_up && !connection.is_over; }
 
@@ -154,22 +166,30 @@ class DeviceGateway::Impl {
     Sweep();
   }
 
-  void Open(int fd) {
+  void Open(int fd, std::shared_ptr<TlsContext> tls) {
     MakeRoomForStranger();
-    connections_.emplace_back(
-        io_, GatewaySessionOptions{
-                 .build_id = options_.build_id, .heartbeat = options_.heartbeat, .unix_ns = SystemClock().UnixNanos()});
+    connections_.emplace_back(io_, GatewaySessionOptions{.build_id = options_.build_id,
+                                                         .heartbeat = options_.heartbeat,
+                                                         .unix_ns = SystemClock().UnixNanos(),
+                                                         .is_encrypted = tls != nullptr});
     Connection& connection = connections_.back();
     connection.self = std::prev(connections_.end());
     connection.link = std::make_unique<DeviceLink>(
-        io_, fd,
+        io_, fd, std::move(tls),
         DeviceLink::Handlers{
             [this, &connection](DeviceMessage message) { Handle(connection, GatewayReceived{std::move(message)}); },
+            [this, &connection](const TlsPeer& peer) { Handle(connection, PeerKnown{Identify(connection, peer)}); },
             [this, &connection](std::string reason) {
               End(connection, reason);
               Sweep();
             }});
     SetAlarm(connection);
+  }
+
+  StatusOr<GatewayPeer> Identify(Connection& connection, const TlsPeer& peer) {
+    if (peer.certificate_pem.empty()) return GatewayPeer{.role = Role::kJoining};
+    ASSIGN_OR_RETURN(connection.machine, options_.authenticator->Identify(peer.certificate_pem));
+    return GatewayPeer{.role = connection.machine->subject.role, .name = connection.machine->subject.name};
   }
 
   Connection* Find(const std::string& device) {
@@ -232,7 +252,18 @@ class DeviceGateway::Impl {
     connection.events.push_back(DeviceAdmitted{wanted == wanted_.end() ? v1::Desired() : wanted->second.desired});
   }
 
+  void Do(Connection& connection, JoinRequested& action) {
+    connection.events.push_back(RequestSigned{options_.authenticator->Join(action.join)});
+  }
+  void Do(Connection& connection, RenewRequested& action) {
+    connection.events.push_back(RequestSigned{options_.authenticator->Renew(*connection.machine, action.request_pem)});
+  }
+
+  // Whoever was revoked meanwhile is heard no more.
   void Do(Connection& connection, DeviceSpoke& action) {
+    const Status standing =
+        connection.machine ? options_.authenticator->CheckStanding(*connection.machine) : OkStatus();
+    if (!standing.ok()) return End(connection, standing.message());
     owner_.OnDeviceHeard(connection.session.device(), action.current);
   }
   void Do(Connection&, ResultArrived& action) { owner_.OnResult(action.result); }

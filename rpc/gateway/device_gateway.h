@@ -8,6 +8,8 @@
 
 #include "proto/lathe/v1/device.pb.h"
 #include "rpc/endpoint.h"
+#include "rpc/tls.h"
+#include "support/certificate.h"
 #include "support/clock.h"
 #include "support/digest.h"
 #include "support/status.h"
@@ -33,11 +35,27 @@ class DeviceGatewayOwner {
   virtual StatusOr<BlobPiece> ReadBlob(const Digest& digest, int64_t offset, int64_t limit) = 0;
 };
 
+// Who judges what machines show and asks for certificates (docs/decisions/0061-identity.md). Called on the gateway's
+// thread, one at a time; should return soon.
+class MachineAuthenticator {
+ public:
+  virtual ~MachineAuthenticator() = default;
+  virtual std::shared_ptr<TlsContext> Context() = 0;  // For the next handshake.
+  // Whose certificate it is. Unauthenticated says why it is nobody's (any more).
+  virtual StatusOr<CertificateFacts> Identify(const std::string& certificate_pem) = 0;
+  virtual Status CheckStanding(const CertificateFacts& machine) = 0;  // That what Identify found still holds.
+  virtual StatusOr<std::string> Join(const v1::Join& join) = 0;       // The certificate, in PEM.
+  virtual StatusOr<std::string> Renew(const CertificateFacts& machine, const std::string& request_pem) = 0;
+};
+
 struct DeviceGatewayOptions {
   std::string build_id;
   Duration heartbeat = std::chrono::seconds(5);
   int max_devices = 1024;  // Connected at once.
   int max_strangers = 64;  // Likewise, that have not said Hello: they neither wait for long nor keep devices out.
+  // With one, every TCP connection is encrypted, and machines are what their certificates say; it outlives the gateway.
+  // Without one, TCP is of this machine only, and open.
+  MachineAuthenticator* authenticator = nullptr;
   std::function<void(std::string)> log = [](std::string) {};
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "rpc/hello_check.h"
+#include "rpc/permissions.h"
 
 namespace lathe {
 namespace {
@@ -15,7 +16,9 @@ constexpr size_t kMaxTransfers = 16;
 }  // namespace
 
 DeviceGatewaySession::DeviceGatewaySession(GatewaySessionOptions options, TimePoint now)
-    : options_(std::move(options)), last_heard_(now) {}
+    : options_(std::move(options)),
+      state_(options_.is_encrypted ? State::kShaking : State::kGreeting),
+      last_heard_(now) {}
 
 std::vector<GatewayAction> DeviceGatewaySession::Step(const GatewayEvent& event, TimePoint now) {
   Actions actions;
@@ -28,8 +31,46 @@ void DeviceGatewaySession::Close(std::string reason, Actions& actions) {
   actions.push_back(GatewayClose{std::move(reason)});
 }
 
+// ---- Who it is.
+
+void DeviceGatewaySession::On(const PeerKnown& event, TimePoint now, Actions& actions) {
+  if (state_ != State::kShaking) return;
+  state_ = State::kGreeting;
+  if (!event.peer.ok()) return On(DeviceRejected{event.peer.status().message()}, now, actions);
+  peer_ = *event.peer;
+}
+
+void DeviceGatewaySession::On(const RequestSigned& event, TimePoint now, Actions& actions) {
+  if (state_ != State::kSigning) return;
+  if (!event.certificate_pem.ok()) return On(DeviceRejected{event.certificate_pem.status().message()}, now, actions);
+  v1::Signed answer;
+  answer.set_certificate_pem(*event.certificate_pem);
+  actions.push_back(GatewaySend{std::move(answer)});
+  Close("a certificate was signed", actions);
+}
+
+// In words that help; what else may not be is the table's (rpc/permissions.h).
+Status DeviceGatewaySession::CheckPeer(const v1::Hello& hello) const {
+  const std::string& name = hello.facts().name();
+  if (peer_.role == Role::kJoining)
+    return Unauthenticated(
+        "greet device: it shows no certificate; make a code on the server (lathe invite device) and join with it "
+        "(lathe-device join HOST:PORT CODE)");
+  if (peer_.role != Role::kDevice)
+    return PermissionDenied(
+        fmt::format("greet device: its certificate is of a {}, not of a device", RoleName(peer_.role)));
+  if (peer_.name.empty() || peer_.name == name) return OkStatus();
+  return PermissionDenied(
+      fmt::format("greet device: its certificate is of \"{}\", it says it is \"{}\"; start it with --name {}",
+                  peer_.name, PrintableFact(name), peer_.name));
+}
+
+// ---- What it says.
+
 void DeviceGatewaySession::On(const GatewayReceived& event, TimePoint now, Actions& actions) {
   const DeviceMessage& message = event.message;
+  if (state_ == State::kShaking || state_ == State::kSigning)
+    return Close("greet device: a message too early", actions);
   if (state_ == State::kGreeting) return GreetWith(message, now, actions);
   last_heard_ = now;
   if (const auto* unknown = std::get_if<UnknownMessage>(&message)) {
@@ -61,6 +102,9 @@ void DeviceGatewaySession::On(const GatewayReceived& event, TimePoint now, Actio
 
 // Nothing of what strangers say but Hello is heard, so that none stays by saying something now and then.
 void DeviceGatewaySession::GreetWith(const DeviceMessage& message, TimePoint now, Actions& actions) {
+  if (const auto* join = std::get_if<v1::Join>(&message)) return Ask(message, JoinRequested{*join}, actions);
+  if (const auto* renew = std::get_if<v1::Renew>(&message))
+    return Ask(message, RenewRequested{renew->request_pem()}, actions);
   const auto* hello = std::get_if<v1::Hello>(&message);
   if (hello == nullptr) {
     return Close(fmt::format("greet device: {} arrived before Hello; connection closed, say Hello first",
@@ -69,6 +113,16 @@ void DeviceGatewaySession::GreetWith(const DeviceMessage& message, TimePoint now
   }
   last_heard_ = now;
   Greet(*hello, actions);
+}
+
+// What a connection that joins or renews is for.
+void DeviceGatewaySession::Ask(const DeviceMessage& message, GatewayAction request, Actions& actions) {
+  Status status = CheckMaySend(peer_.role, DeviceMessageType(message));
+  if (status.ok() && peer_.role != Role::kJoining && peer_.name.empty())
+    status = PermissionDenied("renew certificate: this connection shows none");
+  if (!status.ok()) return Close(status.message() + "; connection closed", actions);
+  state_ = State::kSigning;
+  actions.push_back(std::move(request));
 }
 
 void DeviceGatewaySession::Greet(const v1::Hello& hello, Actions& actions) {
@@ -87,7 +141,8 @@ void DeviceGatewaySession::Greet(const v1::Hello& hello, Actions& actions) {
     actions.push_back(GatewaySend{std::move(answer)});
     return Close(reason, actions);
   }
-  const Status status = CheckHello(hello);
+  Status status = CheckPeer(hello);
+  if (status.ok()) status = CheckHello(hello);
   if (!status.ok()) return On(DeviceRejected{status.message()}, {}, actions);
   state_ = State::kDeciding;
   hello_ = hello;
@@ -220,9 +275,9 @@ void DeviceGatewaySession::On(const BlobRead& event, TimePoint, Actions& actions
 void DeviceGatewaySession::On(const GatewayTime&, TimePoint now, Actions& actions) {
   const Duration limit = state_ == State::kOpen ? options_.silence_limit : kHelloWithin;
   if (now - last_heard_ < limit) return;
-  Close(state_ == State::kGreeting ? std::string("greet device: no Hello within 5 s; connection closed")
-                                   : fmt::format("device \"{}\": silent for {} s; connection closed", device_,
-                                                 std::chrono::duration_cast<std::chrono::seconds>(limit).count()),
+  Close(state_ != State::kOpen ? std::string("greet device: no Hello within 5 s; connection closed")
+                               : fmt::format("device \"{}\": silent for {} s; connection closed", device_,
+                                             std::chrono::duration_cast<std::chrono::seconds>(limit).count()),
         actions);
 }
 

@@ -13,11 +13,24 @@
 #include "rpc/device_message.h"
 #include "support/clock.h"
 #include "support/digest.h"
+#include "support/role.h"
 #include "support/status.h"
 
 namespace lathe {
 
+// Who is at the other end of a connection.
+struct GatewayPeer {
+  Role role = Role::kDevice;  // Or kWorker; kJoining: it showed no certificate.
+  std::string name;           // By its certificate; empty: it came over the server's own socket, and is believed.
+};
+
 // Events.
+struct PeerKnown {
+  StatusOr<GatewayPeer> peer;
+};  // Of an encrypted connection, before any message; an error is why it may not come in.
+struct RequestSigned {
+  StatusOr<std::string> certificate_pem;
+};  // Answers JoinRequested and RenewRequested.
 struct GatewayReceived {
   DeviceMessage message;
 };
@@ -42,8 +55,8 @@ struct ResultCommitted {
   v1::AckVerdict verdict;
 };
 struct GatewayTime {};
-using GatewayEvent = std::variant<GatewayReceived, DeviceAdmitted, DeviceRejected, DesiredChanged, BlobRead,
-                                  ResultCommitted, GatewayTime>;
+using GatewayEvent = std::variant<PeerKnown, RequestSigned, GatewayReceived, DeviceAdmitted, DeviceRejected,
+                                  DesiredChanged, BlobRead, ResultCommitted, GatewayTime>;
 
 // Actions, to be done in order.
 struct GatewaySend {
@@ -64,17 +77,25 @@ struct ReadBlob {
   int64_t offset;
   int64_t limit;
 };
+struct JoinRequested {
+  v1::Join join;
+};  // Answer with RequestSigned.
+struct RenewRequested {
+  std::string request_pem;
+};  // Likewise.
 struct GatewayClose {
   std::string reason;
 };  // After what was sent. The session is over.
-using GatewayAction = std::variant<GatewaySend, DeviceArrived, DeviceSpoke, ResultArrived, ReadBlob, GatewayClose>;
+using GatewayAction = std::variant<GatewaySend, DeviceArrived, DeviceSpoke, ResultArrived, ReadBlob, JoinRequested,
+                                   RenewRequested, GatewayClose>;
 
 struct GatewaySessionOptions {
   std::string build_id;
   Duration heartbeat = std::chrono::seconds(5);
   Duration silence_limit = std::chrono::seconds(30);  // Then the connection is closed.
   std::vector<std::string> features;
-  int64_t unix_ns = 0;  // Told to the device, for display.
+  int64_t unix_ns = 0;        // Told to the device, for display.
+  bool is_encrypted = false;  // Then PeerKnown comes before any message; else the peer is believed.
 };
 
 class DeviceGatewaySession {
@@ -87,7 +108,7 @@ class DeviceGatewaySession {
   bool is_open() const { return state_ == State::kOpen; }
 
  private:
-  enum class State { kGreeting, kDeciding, kOpen, kClosed };
+  enum class State { kShaking, kGreeting, kSigning, kDeciding, kOpen, kClosed };
   struct Transfer {
     Digest digest;
     int64_t offset;
@@ -95,6 +116,8 @@ class DeviceGatewaySession {
   };
   using Actions = std::vector<GatewayAction>;
 
+  void On(const PeerKnown& event, TimePoint now, Actions& actions);
+  void On(const RequestSigned& event, TimePoint now, Actions& actions);
   void On(const GatewayReceived& event, TimePoint now, Actions& actions);
   void On(const DeviceAdmitted& event, TimePoint now, Actions& actions);
   void On(const DeviceRejected& event, TimePoint now, Actions& actions);
@@ -103,7 +126,9 @@ class DeviceGatewaySession {
   void On(const ResultCommitted& event, TimePoint now, Actions& actions);
   void On(const GatewayTime& event, TimePoint now, Actions& actions);
   void GreetWith(const DeviceMessage& message, TimePoint now, Actions& actions);
+  void Ask(const DeviceMessage& message, GatewayAction request, Actions& actions);
   void Greet(const v1::Hello& hello, Actions& actions);
+  Status CheckPeer(const v1::Hello& hello) const;
   void Take(const v1::Current& message, Actions& actions);
   void Take(const v1::NeedBlobs& message, Actions& actions);
   void Take(const v1::BlobCredit& message, Actions& actions);
@@ -112,7 +137,8 @@ class DeviceGatewaySession {
   void Close(std::string reason, Actions& actions);
 
   const GatewaySessionOptions options_;
-  State state_ = State::kGreeting;
+  State state_;
+  GatewayPeer peer_;
   std::string device_;
   v1::Hello hello_;
   TimePoint last_heard_;            // Before Hello: when it connected, whatever else it says.

@@ -313,7 +313,8 @@ TEST(DeviceEndToEnd, RefusesASecondProcessOfTheSameName) {
 TEST(DeviceGateway, SaysWhichAddressIsTakenOrNotAllowed) {
   Wanter wanter({});
   DeviceGateway gateway({}, wanter), other({}, wanter);
-  EXPECT_THAT(gateway.Listen({.host = "0.0.0.0", .port = 0}).status().message(), HasSubstr("not a loopback address"));
+  EXPECT_THAT(gateway.Listen({.host = "0.0.0.0", .port = 0}).status().message(),
+              HasSubstr("make an authority on the server (lathe ca init)"));
   const StatusOr<Endpoint> endpoint = gateway.Listen({.host = "127.0.0.1", .port = 0});
   ASSERT_TRUE(endpoint.ok());
   EXPECT_THAT(other.Listen(*endpoint).status().message(),

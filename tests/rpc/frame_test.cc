@@ -136,17 +136,27 @@ TEST_P(BadEndpointTest, SaysWhatToUse) {
   EXPECT_THAT(ParseEndpoint(GetParam().text).status().message(), HasSubstr(GetParam().message));
 }
 INSTANTIATE_TEST_SUITE_P(Texts, BadEndpointTest,
-                         testing::Values(EndpointCase{"AnyAddress", "0.0.0.0:9190", "not a loopback address"},
-                                         EndpointCase{"OtherHost", "farm.example:9190", "not a loopback address"},
-                                         EndpointCase{"AnyV6", "[::]:9190", "not a loopback address"},
+                         testing::Values(EndpointCase{"NoHost", ":9190", "\"\" is no host"},
+                                         EndpointCase{"Blank", "a b:9190", "\"a b\" is no host"},
+                                         EndpointCase{"Option", "-x:9190", "is no host"},
                                          EndpointCase{"NoPort", "127.0.0.1", "write HOST:PORT or unix:PATH"},
                                          EndpointCase{"BadPort", "127.0.0.1:70000", "no number from 0 to 65535"},
                                          EndpointCase{"EmptyPath", "unix:", "path of 0 characters"}),
                          [](const auto& info) { return info.param.name; });
 
-TEST(Endpoint, IsLoopbackOrUnix) {
+TEST(Endpoint, IsOpenOnThisMachineOnly) {
+  for (const char* text : {"localhost:80", "127.0.0.1:80", "[::1]:80", "unix:/run/x.sock"})
+    EXPECT_TRUE(CheckOpenEndpoint(*ParseEndpoint(text)).ok()) << text;
+  for (const char* text : {"0.0.0.0:80", "farm.example:80", "[::]:80", "10.0.0.7:80"})
+    EXPECT_THAT(CheckOpenEndpoint(*ParseEndpoint(text)).message(),
+                HasSubstr("beyond this machine everything is encrypted, which takes certificates"))
+        << text;
+}
+
+TEST(Endpoint, IsReadAndWritten) {
   EXPECT_EQ(ParseEndpoint("localhost:80")->ToString(), "127.0.0.1:80");
   EXPECT_EQ(ParseEndpoint("[::1]:80")->ToString(), "[::1]:80");
+  EXPECT_EQ(ParseEndpoint("farm.example:9190")->ToString(), "farm.example:9190");
   EXPECT_EQ(ParseEndpoint("unix:/run/x.sock")->unix_path, "/run/x.sock");
 }
 

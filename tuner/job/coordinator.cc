@@ -108,6 +108,7 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
   BoundedQueue<ResultCommit> commits_{1 << 20};
   std::vector<std::thread> committers_;
   EventLoop loop_;
+  std::unique_ptr<MachineAuthenticator> authenticator_;
   std::unique_ptr<DeviceGateway> gateway_;  // Its thread calls this object.
   std::unique_ptr<PruningThread> pruning_;
 };
@@ -128,8 +129,12 @@ Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store
 Status Coordinator::Impl::Start() {
   gate_.OnChange([this](bool is_quiet) { PauseSearches(is_quiet); });
   RETURN_IF_ERROR(core_.Start());
-  gateway_ =
-      std::make_unique<DeviceGateway>(DeviceGatewayOptions{.build_id = options_.build_id, .log = options_.log}, *this);
+  if (options_.make_authenticator) {
+    ASSIGN_OR_RETURN(authenticator_, options_.make_authenticator(*store_));
+  }
+  gateway_ = std::make_unique<DeviceGateway>(
+      DeviceGatewayOptions{.build_id = options_.build_id, .authenticator = authenticator_.get(), .log = options_.log},
+      *this);
   for (int i = 0; i < kCommitters; ++i) committers_.emplace_back([this] { RunCommits(); });
   loop_.Start();
   pruning_ = std::make_unique<PruningThread>(options_.pruning, *store_, *blobs_, gate_, options_.log);

@@ -45,6 +45,8 @@ struct CoordinatorOptions {
   // Decides what is due; must outlive the coordinator, which looks at it whenever something happens. Whoever lets it
   // jump asks the coordinator for something, e.g. Progress.
   Clock* clock = &SystemClock();
+  // Makes what judges machines that come over TCP (DeviceGatewayOptions); empty: there is no authority.
+  std::function<StatusOr<std::unique_ptr<MachineAuthenticator>>(Store&)> make_authenticator;
   std::string build_id = "lathe";
   std::function<void(std::string)> log = [](std::string) {};
 };

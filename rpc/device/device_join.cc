@@ -1,0 +1,38 @@
+#include "rpc/device/device_join.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+
+#include "rpc/device/device_program.h"
+#include "rpc/machine_identity.h"
+#include "support/status_macros.h"
+
+namespace lathe {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(30);
+
+Status MakeFolder(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return error ? Unavailable(fmt::format("make folder {}: {}", path, error.message())) : OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::string> JoinAsDevice(const DeviceJoinOptions& options) {
+  ASSIGN_OR_RETURN(const Endpoint farm, ParseEndpoint(options.farm));
+  ASSIGN_OR_RETURN(const InvitationCode code, ParseInvitationCode(options.code));
+  DeviceProgramOptions program{.name = options.name, .cpus = options.cpus, .data_directory = options.data_directory};
+  RETURN_IF_ERROR(SetDefaults(program));
+  RETURN_IF_ERROR(MakeFolder(program.data_directory));
+  ASSIGN_OR_RETURN(const MachineIdentity identity, JoinFarm(farm, code, {Role::kDevice, program.name}, kPatience));
+  RETURN_IF_ERROR(identity.Write(program.identity_path));
+  return fmt::format("device \"{}\" has joined the farm at {}; its key is in {}\nstart it: lathe-device{}\n",
+                     program.name, farm.ToString(), program.identity_path,
+                     options.name.empty() ? "" : " --name " + program.name);
+}
+
+}  // namespace lathe
