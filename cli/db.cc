@@ -104,8 +104,8 @@ StatusOr<TransferCounts> ImportThrough(ScheduleApi& schedules, std::istream& in)
 
 StatusOr<TransferCounts> ImportFrom(std::istream& in, const Place& place) {
   if (!place.server.empty()) {
-    ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(place.server));
-    return ImportThrough(ConnectToServer(server)->schedules(), in);
+    ASSIGN_OR_RETURN(const std::unique_ptr<ServerConnection> server, ConnectTo(place));
+    return ImportThrough(server->schedules(), in);
   }
   const std::string database = DatabasePath(place.database);
   const StatusOr<Endpoint> owner = OwnerEndpoint(database);

@@ -13,7 +13,7 @@ int Run(DeviceProgramOptions options) {
   options.build_id = "lathe device";
   options.log = [](const std::string& text) { std::fprintf(stderr, "lathe: %s\n", text.c_str()); };
   const Status status = RunDeviceProgram(std::move(options));
-  return status.ok() ? kExitOk : ReportError(status);
+  return EndVerb(status);
 }
 
 }  // namespace

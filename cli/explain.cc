@@ -20,7 +20,7 @@ int Run(const ExplainVerb& verb) {
   StatusOr<Session> session = Session::Open(verb.place, Access::kRead);
   if (!session.ok()) return ReportError(session.status());
   const Status status = ExplainJob(session->tuning(), verb.job_id, verb.options);
-  return status.ok() ? kExitOk : ReportError(status);
+  return EndVerb(status);
 }
 
 }  // namespace

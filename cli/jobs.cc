@@ -69,7 +69,7 @@ int Run(const JobsOptions& options) {
   if (!session.ok()) return ReportError(session.status());
   const Status status = options.job_id > 0 ? ShowOne(session->tuning(), options.job_id, options.as_json)
                                            : ShowAll(session->tuning(), options.as_json);
-  return status.ok() ? kExitOk : ReportError(status);
+  return EndVerb(status);
 }
 
 }  // namespace

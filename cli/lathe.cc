@@ -18,11 +18,12 @@ int RunLathe(int argc, char** argv) {
   app.name("lathe");
   app.set_version_flag("--version", fmt::format("lathe {} (codegen {}.{}, measurement policy {})", LATHE_VERSION,
                                                 kCodegenVersion / 1000, kCodegenVersion % 1000, kMeasurePolicyVersion));
-  app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 miss, 4 unavailable, 6 timeout, 130 interrupted.");
+  app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 miss, 4 unavailable, 5 not allowed, 6 timeout, 130 interrupted.");
   app.require_subcommand(1);
   int exit_code = kExitOk;
-  for (const auto add : {AddTune, AddBest, AddCompile, AddRun, AddShow, AddJobs, AddWatch, AddCancel, AddTrials,
-                         AddExplain, AddUp, AddWorker, AddDevice, AddDevices, AddDb, AddModel, AddDoctor}) {
+  for (const auto add : {AddTune,   AddBest,   AddCompile, AddRun,    AddShow,        AddJobs,   AddWatch,
+                         AddCancel, AddTrials, AddExplain, AddUp,     AddWorker,      AddDevice, AddDevices,
+                         AddDb,     AddModel,  AddCa,      AddInvite, AddCertificate, AddToken,  AddDoctor}) {
     add(app, exit_code);
   }
   try {

@@ -75,16 +75,10 @@ void AddModel(CLI::App& app, int& exit_code) {
   CLI::App* train = verb->add_subcommand("train", "Learn from every record of a database");
   train->add_option("--db", options->database, "the database file");
   train->add_option("--out", options->out, "where the model goes (docs/formats/cost_model.md)")->required();
-  train->callback([options, &exit_code] {
-    const Status status = Train(*options);
-    exit_code = status.ok() ? kExitOk : ReportError(status);
-  });
+  train->callback([options, &exit_code] { exit_code = EndVerb(Train(*options)); });
   CLI::App* show = verb->add_subcommand("show", "What a model was trained from");
   show->add_option("MODEL", options->model, "a file that `model train` wrote; none: the one that searches begin with");
-  show->callback([options, &exit_code] {
-    const Status status = Show(*options);
-    exit_code = status.ok() ? kExitOk : ReportError(status);
-  });
+  show->callback([options, &exit_code] { exit_code = EndVerb(Show(*options)); });
 }
 
 }  // namespace lathe

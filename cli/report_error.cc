@@ -16,6 +16,9 @@ int ReportError(const Status& status) {
       return kExitMiss;
     case StatusCode::kUnavailable:
       return kExitUnavailable;
+    case StatusCode::kUnauthenticated:
+    case StatusCode::kPermissionDenied:
+      return kExitNotAllowed;
     case StatusCode::kDeadlineExceeded:
       return kExitTimeout;
     case StatusCode::kCancelled:
@@ -24,6 +27,8 @@ int ReportError(const Status& status) {
       return kExitFailed;
   }
 }
+
+int EndVerb(const Status& status) { return status.ok() ? static_cast<int>(kExitOk) : ReportError(status); }
 
 void LogLine(const std::string& text) { std::fprintf(stderr, "lathe: %s\n", text.c_str()); }
 

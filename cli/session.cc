@@ -30,8 +30,7 @@ Session::~Session() = default;
 StatusOr<Session> Session::Open(const Place& place, Access access) {
   auto parts = std::make_unique<Parts>();
   if (!place.server.empty()) {
-    ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(place.server));
-    parts->connection = ConnectToServer(server);
+    ASSIGN_OR_RETURN(parts->connection, ConnectTo(place));
     return Session(std::move(parts));
   }
   const std::string path = DatabasePath(place.database);
@@ -63,6 +62,9 @@ TuningApi& Session::tuning() {
 }
 ScheduleApi& Session::schedules() {
   return parts_->api != nullptr ? static_cast<ScheduleApi&>(*parts_->api) : parts_->connection->schedules();
+}
+IdentityApi& Session::identity() {
+  return parts_->api != nullptr ? static_cast<IdentityApi&>(*parts_->api) : parts_->connection->identity();
 }
 FarmApi& Session::farm() {
   return parts_->api != nullptr ? static_cast<FarmApi&>(*parts_->api) : parts_->connection->farm();

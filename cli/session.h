@@ -25,6 +25,7 @@ class Session {
   TuningApi& tuning();
   ScheduleApi& schedules();
   FarmApi& farm();
+  IdentityApi& identity();
 
  private:
   struct Parts;

@@ -49,9 +49,10 @@ StatusOr<Duration> ParseDuration(std::string_view text) {
                          : unit == "s" || unit.empty() ? 1
                          : unit == "m"                 ? 60
                          : unit == "h"                 ? 3600
+                         : unit == "d"                 ? 86400
                                                        : 0;
   if (error != std::errc() || seconds == 0 || !(number >= 0) || number * seconds > 1e9) {
-    return InvalidArgument(fmt::format("duration \"{}\": write a number and ms, s, m or h, e.g. 10m", text));
+    return InvalidArgument(fmt::format("duration \"{}\": write a number and ms, s, m, h or d, e.g. 10m", text));
   }
   return Duration(static_cast<int64_t>(number * seconds * 1e9));
 }

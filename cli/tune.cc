@@ -260,8 +260,7 @@ StatusOr<int> Run(const TuneOptions& options) {
   const TimePoint begin = SystemClock().Now();
   ProgressDisplay display(isatty(STDERR_FILENO) != 0, begin);
   if (!options.place.server.empty()) {
-    ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(options.place.server));
-    ASSIGN_OR_RETURN(TunedJob job, TuneOnServer(server, request, options.target, kServerPatience, display));
+    ASSIGN_OR_RETURN(TunedJob job, TuneOnServer(options.place, request, options.target, kServerPatience, display));
     return Report(options, std::move(job), workloads, target, database, cpus, begin);
   }
   RETURN_IF_ERROR(CreateFolderOf(database));

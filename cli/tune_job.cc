@@ -221,11 +221,11 @@ StatusOr<TuneEnding> FollowThere(TuningApi& tuning, v1::Job& job, Duration patie
 
 }  // namespace
 
-StatusOr<TunedJob> TuneOnServer(const Endpoint& server, JobRequest request, const std::string& target,
-                                Duration patience, ProgressDisplay& display) {
-  const std::unique_ptr<ServerConnection> connection = ConnectToServer(server);
+StatusOr<TunedJob> TuneOnServer(const Place& place, JobRequest request, const std::string& target, Duration patience,
+                                ProgressDisplay& display) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<ServerConnection> connection, ConnectTo(place));
   ASSIGN_OR_RETURN(v1::Job job, SubmitTo(connection->tuning(), std::move(request), target));
-  display.Say(fmt::format("job {} at {}", job.id(), server.ToString()));
+  display.Say(fmt::format("job {} at {}", job.id(), place.server));
   TunedJob tuned;
   StatusOr<TuneEnding> ending = FollowThere(connection->tuning(), job, patience, display);
   display.Clear();
@@ -233,7 +233,7 @@ StatusOr<TunedJob> TuneOnServer(const Endpoint& server, JobRequest request, cons
   tuned.ending = *ending;
   ASSIGN_OR_RETURN(tuned.report, ToReport(job));
   tuned.measured = tuned.report.measured;
-  tuned.server = server.ToString();
+  tuned.server = place.server;
   return tuned;
 }
 
@@ -246,7 +246,7 @@ StatusOr<TunedJob> TuneDatabase(const EmbeddedOptions& options, JobRequest reque
     if (socket.ok() && SomebodyListens(socket->unix_path)) {
       if (!was_attached) display.Say(fmt::format("another process owns {}; the job runs there", options.database_path));
       was_attached = true;
-      StatusOr<TunedJob> job = TuneOnServer(*socket, request, target, Duration(0), display);
+      StatusOr<TunedJob> job = TuneOnServer({.server = socket->ToString()}, request, target, Duration(0), display);
       if (job.ok() || job.code() != StatusCode::kUnavailable) return job;
       display.Say("the owner of the database has ended; this process takes over");
       give_up = SystemClock().Now() + kOwnerPatience;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "cli/place.h"
 #include "cli/progress_display.h"
-#include "rpc/endpoint.h"
 #include "tuner/job/embedded.h"
 #include "tuner/job/job_report.h"
 
@@ -29,10 +29,10 @@ struct TunedJob {
 };
 
 // Interrupts (cli/interrupts.h) are counted from before: the first one stops a job here, or leaves it to its server;
-// the second cancels it. On a server. One that is restarted meanwhile is waited for, up to `patience`; then
-// kUnavailable.
-StatusOr<TunedJob> TuneOnServer(const Endpoint& server, JobRequest request, const std::string& target,
-                                Duration patience, ProgressDisplay& display);
+// the second cancels it. On the server of the place. One that is restarted meanwhile is waited for, up to `patience`;
+// then kUnavailable.
+StatusOr<TunedJob> TuneOnServer(const Place& place, JobRequest request, const std::string& target, Duration patience,
+                                ProgressDisplay& display);
 // As owner of the database, with a farm in this process; if another process owns it, with that one, and as owner when
 // it has gone.
 StatusOr<TunedJob> TuneDatabase(const EmbeddedOptions& options, JobRequest request, const std::string& target,

@@ -19,6 +19,7 @@
 #include "tuner/database/sqlite_store.h"
 #include "tuner/job/embedded.h"
 #include "tuner/measure/child_program.h"
+#include "tuner/service/authority.h"
 #include "tuner/service/farm_server.h"
 
 namespace lathe {
@@ -114,7 +115,8 @@ Status Serve(const UpOptions& options) {
   CountInterrupts();
   ASSIGN_OR_RETURN(const std::unique_ptr<Farm> farm, Farm::Start(options, database));
   ASSIGN_OR_RETURN(const Endpoint devices, farm->coordinator().gateway().Listen(device_listen));
-  ASSIGN_OR_RETURN(std::unique_ptr<FarmServer> server, FarmServer::Start(farm->coordinator(), {listen, owner}));
+  ASSIGN_OR_RETURN(std::unique_ptr<FarmServer> server,
+                   FarmServer::Start(farm->coordinator(), {listen, owner}, HasAuthority(database)));
   RETURN_IF_ERROR(farm->ResumeJobs());
   SayReady({server->endpoints().front(), devices, database}, options.as_json);
   AwaitInterrupts(1, [] { return false; }, std::nullopt);
@@ -146,10 +148,7 @@ void AddUp(CLI::App& app, int& exit_code) {
       ->needs(local);
   verb->add_flag("--json", options->as_json,
                  "one line on stdout once everything is up: the real addresses (docs/formats/cli_json.md)");
-  verb->callback([options, &exit_code] {
-    const Status status = Serve(*options);
-    exit_code = status.ok() ? kExitOk : ReportError(status);
-  });
+  verb->callback([options, &exit_code] { exit_code = EndVerb(Serve(*options)); });
 }
 
 }  // namespace lathe

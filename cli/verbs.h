@@ -14,6 +14,7 @@ enum ExitCode : int {
   kExitUsage = 2,
   kExitMiss = 3,
   kExitUnavailable = 4,
+  kExitNotAllowed = 5,
   kExitTimeout = 6,
   kExitInterrupted = 130
 };
@@ -35,5 +36,9 @@ void AddDevice(CLI::App& app, int& exit_code);
 void AddDb(CLI::App& app, int& exit_code);
 void AddModel(CLI::App& app, int& exit_code);
 void AddDoctor(CLI::App& app, int& exit_code);
+void AddCa(CLI::App& app, int& exit_code);
+void AddInvite(CLI::App& app, int& exit_code);
+void AddCertificate(CLI::App& app, int& exit_code);
+void AddToken(CLI::App& app, int& exit_code);
 
 }  // namespace lathe

@@ -128,10 +128,7 @@ void AddWorker(CLI::App& app, int& exit_code) {
   verb->add_option("--slots", options->slots, "builds at once; default: one per CPU")
       ->check(WholeNumber(1, kMostThreads));
   verb->add_option("--name", options->name, "this worker's own name; default: host name and a number");
-  verb->callback([options, &exit_code] {
-    const Status status = Work(*options);
-    exit_code = status.ok() ? kExitOk : ReportError(status);
-  });
+  verb->callback([options, &exit_code] { exit_code = EndVerb(Work(*options)); });
 }
 
 }  // namespace lathe

@@ -1,5 +1,6 @@
 #include "support/certificate.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
@@ -372,12 +373,40 @@ StatusOr<VerifiedRequest> VerifyRequest(std::string_view request_pem) {
   return verified;
 }
 
+std::string HostText(const GENERAL_NAME* name) {
+  int type = 0;
+  const auto* value = static_cast<const ASN1_STRING*>(GENERAL_NAME_get0_value(name, &type));
+  const unsigned char* bytes = type == GEN_DNS || type == GEN_IPADD ? ASN1_STRING_get0_data(value) : nullptr;
+  const int size = bytes == nullptr ? 0 : ASN1_STRING_length(value);
+  if (type == GEN_DNS) return Printable({reinterpret_cast<const char*>(bytes), static_cast<size_t>(size)});
+  char text[INET6_ADDRSTRLEN] = {};
+  if (size == 4) inet_ntop(AF_INET, bytes, text, sizeof text);
+  if (size == 16) inet_ntop(AF_INET6, bytes, text, sizeof text);
+  return text;
+}
+
+std::vector<std::string> ReadHosts(const X509* certificate) {
+  std::vector<std::string> hosts;
+  const Names names(static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
+  ERR_clear_error();
+  for (int i = 0; names != nullptr && i < sk_GENERAL_NAME_num(names.get()); ++i)
+    hosts.push_back(HostText(sk_GENERAL_NAME_value(names.get(), i)));
+  return hosts;
+}
+
+StatusOr<Validity> ReadValidity(const X509* certificate) {
+  Validity validity;
+  ASSIGN_OR_RETURN(validity.not_before_unix_ns, ReadTime(X509_get0_notBefore(certificate)));
+  ASSIGN_OR_RETURN(validity.not_after_unix_ns, ReadTime(X509_get0_notAfter(certificate)));
+  return validity;
+}
+
 StatusOr<CertificateFacts> ReadFacts(const X509* certificate) {
   CertificateFacts facts;
   ASSIGN_OR_RETURN(facts.subject, ReadSubject(X509_get_subject_name(certificate)));
   ASSIGN_OR_RETURN(facts.serial, ReadSerial(certificate));
-  ASSIGN_OR_RETURN(facts.validity.not_before_unix_ns, ReadTime(X509_get0_notBefore(certificate)));
-  ASSIGN_OR_RETURN(facts.validity.not_after_unix_ns, ReadTime(X509_get0_notAfter(certificate)));
+  ASSIGN_OR_RETURN(facts.validity, ReadValidity(certificate));
+  facts.hosts = ReadHosts(certificate);
   return facts;
 }
 
@@ -529,6 +558,12 @@ StatusOr<CertificateFacts> VerifyCertificate(std::string_view authority_pem, std
   }
   RETURN_IF_ERROR(VerifyChain(authority.get(), certificate.get(), role, now_unix_ns));
   return facts;
+}
+
+StatusOr<Validity> CertificateValidity(std::string_view certificate_pem) {
+  ASSIGN_OR_RETURN(const Certificate certificate, ParseCertificate(certificate_pem));
+  const StatusOr<Validity> validity = ReadValidity(certificate.get());
+  return validity.ok() ? validity : validity.status().WithContext("read certificate");
 }
 
 Status CheckKeyPair(const KeyAndCertificate& pair) {

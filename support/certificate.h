@@ -70,6 +70,7 @@ struct CertificateFacts {
   CertificateSubject subject;
   CertificateSerial serial;
   Validity validity;
+  std::vector<std::string> hosts;  // Of a server: as they were ordered.
   bool operator==(const CertificateFacts&) const = default;
 };
 // What a certificate says, believed by nobody yet.
@@ -79,6 +80,9 @@ StatusOr<CertificateFacts> ReadCertificate(std::string_view certificate_pem);
 // is wrong and what to do. Whether it was revoked says the Store.
 StatusOr<CertificateFacts> VerifyCertificate(std::string_view authority_pem, std::string_view certificate_pem,
                                              Role role, int64_t now_unix_ns);
+
+// From when to when any certificate is in force, an authority's too.
+StatusOr<Validity> CertificateValidity(std::string_view certificate_pem);
 
 // kInvalidArgument unless the key is that of the certificate.
 Status CheckKeyPair(const KeyAndCertificate& pair);

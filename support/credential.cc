@@ -93,7 +93,7 @@ std::string_view View(const std::array<uint8_t, N>& bytes) {
 }  // namespace
 
 Digest InvitationCode::SecretDigest() const { return Sha256(View(secret)); }
-Digest Token::SecretDigest() const { return Sha256(View(secret)); }
+Digest AccessToken::SecretDigest() const { return Sha256(View(secret)); }
 
 std::string FormatInvitationCode(const InvitationCode& code) {
   const std::string letters = Seal(std::string(View(code.secret)) + std::string(code.authority.raw()));
@@ -111,15 +111,15 @@ StatusOr<InvitationCode> ParseInvitationCode(std::string_view text) {
   return code;
 }
 
-std::string FormatToken(const Token& token) { return std::string(kTokenPrefix) + Seal(View(token.secret)); }
+std::string FormatToken(const AccessToken& token) { return std::string(kTokenPrefix) + Seal(View(token.secret)); }
 
-StatusOr<Token> ParseToken(std::string_view text) {
+StatusOr<AccessToken> ParseToken(std::string_view text) {
   while (!text.empty() && IsBetween(text.back())) text.remove_suffix(1);
   if (!text.starts_with(kTokenPrefix)) {
     return InvalidArgument(fmt::format(
         "read token: it does not begin with \"{}\"; copy all that `lathe token create` printed", kTokenPrefix));
   }
-  Token token;
+  AccessToken token;
   ASSIGN_OR_RETURN(const std::string bytes,
                    Unseal("read token", text.substr(kTokenPrefix.size()), token.secret.size()));
   std::memcpy(token.secret.data(), bytes.data(), bytes.size());

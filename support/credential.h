@@ -25,13 +25,13 @@ std::string FormatInvitationCode(const InvitationCode& code);
 StatusOr<InvitationCode> ParseInvitationCode(std::string_view text);
 
 // Says who a person is: 32 random bytes. The Store keeps Sha256 of them.
-struct Token {
+struct AccessToken {
   std::array<uint8_t, 32> secret{};
   Digest SecretDigest() const;
-  bool operator==(const Token&) const = default;
+  bool operator==(const AccessToken&) const = default;
 };
-std::string FormatToken(const Token& token);  // "lathe_" and 58 letters and digits.
-StatusOr<Token> ParseToken(std::string_view text);
+std::string FormatToken(const AccessToken& token);  // "lathe_" and 58 letters and digits.
+StatusOr<AccessToken> ParseToken(std::string_view text);
 
 // Takes as long whatever the bytes are; lengths are no secret.
 bool ConstantTimeEqual(std::string_view a, std::string_view b);

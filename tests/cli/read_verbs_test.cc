@@ -221,8 +221,9 @@ TEST_F(ReadVerbsTest, ModelShowsWhereOneComesFrom) {
   EXPECT_THAT(refused.err, HasSubstr("format 2 for features 1, this build reads format 2 for features"));
 }
 
-constexpr const char* kVerbs[] = {"up",      "tune", "best",    "worker", "jobs", "watch", "cancel", "trials",
-                                  "explain", "show", "devices", "device", "db",   "model", "doctor"};
+constexpr const char* kVerbs[] = {"up",     "tune",    "best",   "worker",      "jobs",   "watch", "cancel",
+                                  "trials", "explain", "show",   "devices",     "device", "db",    "model",
+                                  "doctor", "ca",      "invite", "certificate", "token"};
 
 TEST(Lathe, ListsItsVerbsAndItsVersion) {
   const VerbRun help = RunVerb({"--help"});

@@ -122,8 +122,9 @@ TEST(TimeText, KeepsThreeDigits) {
 TEST(TimeText, ReadsDurations) {
   EXPECT_EQ(*ParseDuration("10m"), std::chrono::minutes(10));
   EXPECT_EQ(*ParseDuration("1.5s"), std::chrono::milliseconds(1500));
+  EXPECT_EQ(*ParseDuration("90d"), std::chrono::hours(24 * 90));
   for (const char* bad : {"", "m", "10 parsecs", "-3s", "nan"}) {
-    EXPECT_THAT(ParseDuration(bad).status().message(), HasSubstr("write a number and ms, s, m or h")) << bad;
+    EXPECT_THAT(ParseDuration(bad).status().message(), HasSubstr("write a number and ms, s, m, h or d")) << bad;
   }
 }
 

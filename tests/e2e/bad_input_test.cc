@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "rpc/frame.h"
+#include "support/file.h"
 #include "support/sqlite.h"
 #include "tests/e2e/farm_processes.h"
 
@@ -93,6 +94,30 @@ TEST_F(BadInputTest, PlacesThatAreTaken) {
               HasSubstr("listen on " + taken + ": Address already in use"));
   close(tcp);
   EXPECT_TRUE(ServerAnswers());
+}
+
+TEST_F(BadInputTest, WhoShowsNothingToAFarmWithAnAuthority) {
+  ASSERT_EQ(Run({"ca", "init", "--db", database}).code, 0);
+  server =
+      std::make_unique<ChildProcess>(std::vector<std::string>{"lathe", "up", "--json", "--db", database, "--listen",
+                                                              "127.0.0.1:0", "--device-listen", device_address},
+                                     folder / "server.log");
+  const std::string line = server->ReadLine(), begin = R"("server":")";
+  const size_t at = line.find(begin) + begin.size();
+  const std::string there = line.substr(at, line.find('"', at) - at);
+  const Ended stranger = Run({"jobs", "--server", there});
+  EXPECT_EQ(stranger.code, 5) << there;
+  EXPECT_THAT(stranger.words, HasSubstr("TuningService/ListJobs: this server wants to know who asks; set LATHE_TOKEN"));
+  const Ended token = Run({"token", "create", "--user", "vera", "--role", "viewer", "--db", database});
+  EXPECT_EQ(token.code, 0) << token.words;
+  const std::string file = folder / "token";
+  ASSERT_TRUE(WriteSecretFile(file, token.out).ok());
+  EXPECT_EQ(Run({"jobs", "--server", there, "--token-file", file}).code, 0);
+  const Ended viewer = Run({"tune", File(), "--server", there, "--device", "host", "--token-file", file});
+  EXPECT_EQ(viewer.code, 5);
+  EXPECT_THAT(viewer.words, HasSubstr("\"vera\": TuningService/SubmitJob: the role \"viewer\" may not, submitter or"));
+  EXPECT_EQ(Run({"token", "revoke", "1", "--db", database}).code, 0);
+  EXPECT_THAT(Run({"jobs", "--server", there, "--token-file", file}).words, HasSubstr("token of \"vera\" is revoked"));
 }
 
 TEST_F(BadInputTest, ANewerDatabaseAndUnknownTargets) {

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   if (const StatusOr<InvitationCode> code = ParseInvitationCode(text); code.ok())
     CHECK(*ParseInvitationCode(FormatInvitationCode(*code)) == *code) << "another code";
-  if (const StatusOr<Token> token = ParseToken(text); token.ok())
+  if (const StatusOr<AccessToken> token = ParseToken(text); token.ok())
     CHECK(*ParseToken(FormatToken(*token)) == *token) << "another token";
   return 0;
 }

@@ -20,8 +20,8 @@ InvitationCode SomeCode() {
   return code;
 }
 
-Token SomeToken() {
-  Token token;
+AccessToken SomeToken() {
+  AccessToken token;
   for (size_t i = 0; i < token.secret.size(); ++i) token.secret[i] = static_cast<uint8_t>(255 - i);
   return token;
 }
@@ -76,7 +76,7 @@ TEST(Token, OfAnyBytesIsReadBack) {
   for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
     SCOPED_TRACE("LATHE_SEED=" + std::to_string(seed));
     Random random(seed);
-    Token token;
+    AccessToken token;
     InvitationCode code;
     for (uint8_t& byte : token.secret) byte = static_cast<uint8_t>(random.Next());
     for (uint8_t& byte : code.secret) byte = static_cast<uint8_t>(random.Next());

@@ -294,7 +294,7 @@ struct CertificateRow {
   Standing standing = Standing::kInForce;
 };
 struct NewToken {
-  Digest secret;  // Token::SecretDigest.
+  Digest secret;  // AccessToken::SecretDigest.
   std::string user;
   Role role = Role::kViewer;  // Or kSubmitter, kAdmin.
   Duration valid{};

@@ -6,13 +6,14 @@
 #include <functional>
 
 #include "proto/lathe/v1/farm.pb.h"
+#include "proto/lathe/v1/identity.pb.h"
 #include "proto/lathe/v1/schedule.pb.h"
 #include "proto/lathe/v1/tuning.pb.h"
 #include "support/status.h"
 
 namespace lathe {
 
-// All methods of the three are thread-safe, and harmless when repeated.
+// All methods of the four are thread-safe, and harmless when repeated.
 class TuningApi {
  public:
   virtual ~TuningApi() = default;
@@ -42,6 +43,18 @@ class FarmApi {
   virtual ~FarmApi() = default;
   virtual StatusOr<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) = 0;
   virtual StatusOr<v1::GetDeviceResponse> GetDevice(const v1::GetDeviceRequest& request) = 0;
+};
+
+class IdentityApi {
+ public:
+  virtual ~IdentityApi() = default;
+  virtual StatusOr<v1::InviteResponse> Invite(const v1::InviteRequest& request) = 0;
+  virtual StatusOr<v1::ListInvitationsResponse> ListInvitations(const v1::ListInvitationsRequest& request) = 0;
+  virtual StatusOr<v1::ListCertificatesResponse> ListCertificates(const v1::ListCertificatesRequest& request) = 0;
+  virtual StatusOr<v1::RevokeCertificatesResponse> RevokeCertificates(const v1::RevokeCertificatesRequest& request) = 0;
+  virtual StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request) = 0;
+  virtual StatusOr<v1::ListTokensResponse> ListTokens(const v1::ListTokensRequest& request) = 0;
+  virtual StatusOr<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request) = 0;
 };
 
 inline constexpr int kMaxMessageBytes = 4 << 20;  // Of any message of these services, on both ends.

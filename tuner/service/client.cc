@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "proto/lathe/v1/farm.grpc.pb.h"
+#include "proto/lathe/v1/identity.grpc.pb.h"
 #include "proto/lathe/v1/schedule.grpc.pb.h"
 #include "proto/lathe/v1/tuning.grpc.pb.h"
 #include "proto/lathe/v1/worker.grpc.pb.h"
@@ -26,7 +27,8 @@ auto DeadlineAfter(Duration duration) {
 // What all calls need.
 class Caller {
  public:
-  Caller(std::string address, ServerConnectionOptions options) : address_(std::move(address)), options_(options) {}
+  Caller(std::string address, ServerConnectionOptions options)
+      : address_(std::move(address)), options_(std::move(options)) {}
 
   template <typename Stub, typename Request, typename Response>
   StatusOr<Response> Call(const char* what, Stub& stub,
@@ -34,10 +36,14 @@ class Caller {
                           const Request& request, Duration longer = {}) {
     RETURN_IF_ERROR(CheckSize(what, request.ByteSizeLong()));
     grpc::ClientContext context;
-    context.set_deadline(DeadlineAfter(options_.deadline + longer));
+    Prepare(context, DeadlineAfter(options_.deadline + longer));
     Response response;
     RETURN_IF_ERROR(FromGrpcStatus((stub.*method)(&context, request, &response), Describe(what)));
     return response;
+  }
+  void Prepare(grpc::ClientContext& context, std::chrono::system_clock::time_point deadline) const {
+    context.set_deadline(deadline);
+    if (!options_.token.empty()) context.AddMetadata("authorization", "Bearer " + options_.token);
   }
   std::string Describe(const char* what) const { return fmt::format("{} at {}", what, address_); }
   const ServerConnectionOptions& options() const { return options_; }
@@ -99,7 +105,7 @@ class TuningClient : public TuningApi {
 
   Status WatchOnce(const v1::WatchJobRequest& request, const UpdateConsumer& consume) {
     grpc::ClientContext context;
-    context.set_deadline(DeadlineAfter(std::chrono::hours(24)));
+    caller_.Prepare(context, DeadlineAfter(std::chrono::hours(24)));
     const auto reader = stub_.WatchJob(&context, request);
     v1::WatchJobResponse update;
     while (reader->Read(&update)) {
@@ -160,6 +166,38 @@ class FarmClient : public FarmApi {
   Stub stub_;
 };
 
+class IdentityClient : public IdentityApi {
+ public:
+  IdentityClient(Caller& caller, const std::shared_ptr<grpc::Channel>& channel) : caller_(caller), stub_(channel) {}
+
+  StatusOr<v1::InviteResponse> Invite(const v1::InviteRequest& request) override {
+    return caller_.Call("invite", stub_, &Stub::Invite, request);
+  }
+  StatusOr<v1::ListInvitationsResponse> ListInvitations(const v1::ListInvitationsRequest& request) override {
+    return caller_.Call("list invitations", stub_, &Stub::ListInvitations, request);
+  }
+  StatusOr<v1::ListCertificatesResponse> ListCertificates(const v1::ListCertificatesRequest& request) override {
+    return caller_.Call("list certificates", stub_, &Stub::ListCertificates, request);
+  }
+  StatusOr<v1::RevokeCertificatesResponse> RevokeCertificates(const v1::RevokeCertificatesRequest& request) override {
+    return caller_.Call("revoke certificate", stub_, &Stub::RevokeCertificates, request);
+  }
+  StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request) override {
+    return caller_.Call("create token", stub_, &Stub::CreateToken, request);
+  }
+  StatusOr<v1::ListTokensResponse> ListTokens(const v1::ListTokensRequest& request) override {
+    return caller_.Call("list tokens", stub_, &Stub::ListTokens, request);
+  }
+  StatusOr<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request) override {
+    return caller_.Call("revoke token", stub_, &Stub::RevokeToken, request);
+  }
+
+ private:
+  using Stub = v1::IdentityService::Stub;
+  Caller& caller_;
+  Stub stub_;
+};
+
 class WorkerClient : public WorkerChannel {
  public:
   WorkerClient(Caller& caller, const std::shared_ptr<grpc::Channel>& channel) : caller_(caller), stub_(channel) {}
@@ -170,7 +208,7 @@ class WorkerClient : public WorkerChannel {
 
   Status StoreArtifact(const Digest& digest, const std::string& content) override {
     grpc::ClientContext context;
-    context.set_deadline(DeadlineAfter(caller_.options().deadline));
+    caller_.Prepare(context, DeadlineAfter(caller_.options().deadline));
     v1::StoreArtifactResponse response;
     const auto writer = stub_.StoreArtifact(&context, &response);
     v1::StoreArtifactChunk chunk;
@@ -196,15 +234,17 @@ class WorkerClient : public WorkerChannel {
 class GrpcConnection : public ServerConnection {
  public:
   GrpcConnection(const Endpoint& server, ServerConnectionOptions options)
-      : caller_(server.ToString(), options),
+      : caller_(server.ToString(), std::move(options)),
         channel_(MakeChannel(server.ToString())),
         tuning_(caller_, channel_),
         schedules_(caller_, channel_),
         farm_(caller_, channel_),
+        identity_(caller_, channel_),
         workers_(caller_, channel_) {}
   TuningApi& tuning() override { return tuning_; }
   ScheduleApi& schedules() override { return schedules_; }
   FarmApi& farm() override { return farm_; }
+  IdentityApi& identity() override { return identity_; }
   WorkerChannel& workers() override { return workers_; }
 
   Status Connect(Duration limit) override {
@@ -220,13 +260,14 @@ class GrpcConnection : public ServerConnection {
   TuningClient tuning_;
   ScheduleClient schedules_;
   FarmClient farm_;
+  IdentityClient identity_;
   WorkerClient workers_;
 };
 
 }  // namespace
 
 std::unique_ptr<ServerConnection> ConnectToServer(const Endpoint& server, ServerConnectionOptions options) {
-  return std::make_unique<GrpcConnection>(server, options);
+  return std::make_unique<GrpcConnection>(server, std::move(options));
 }
 
 }  // namespace lathe

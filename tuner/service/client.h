@@ -14,6 +14,7 @@ namespace lathe {
 struct ServerConnectionOptions {
   Duration deadline = std::chrono::seconds(30);  // Of each call; a worker's waiting comes on top.
   Duration patience = std::chrono::seconds(60);  // So long WatchJob tries to resume after the connection was lost.
+  std::string token;                             // Says who calls, in the text form of credential.h; empty: nobody.
 };
 
 // Thread-safe. Every call has a deadline; kUnavailable says that nobody answers, kDeadlineExceeded that somebody was
@@ -24,6 +25,7 @@ class ServerConnection {
   virtual TuningApi& tuning() = 0;
   virtual ScheduleApi& schedules() = 0;
   virtual FarmApi& farm() = 0;
+  virtual IdentityApi& identity() = 0;
   virtual WorkerChannel& workers() = 0;
   // Waits until the server has answered, at most `limit`.
   virtual Status Connect(Duration limit) = 0;

@@ -2,18 +2,28 @@
 // by the command line.
 #pragma once
 
+#include <memory>
+
 #include "support/clock.h"
 #include "tuner/job/job_report.h"
 #include "tuner/service/api.h"
+#include "tuner/service/principal.h"
 #include "tuner/service/tuning_core.h"
 
 namespace lathe {
 
-class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
+class CoreApi : public TuningApi, public ScheduleApi, public FarmApi, public IdentityApi {
  public:
-  // `poll` is how long WatchJob waits before it looks for news again.
+  // Answers an admin. `poll` is how long WatchJob waits before it looks for news again.
   explicit CoreApi(TuningCore& core, Duration poll = std::chrono::milliseconds(100), Clock& clock = SystemClock())
-      : core_(core), poll_(poll), clock_(clock) {}
+      : core_(core), poll_(poll), clock_(clock), facts_(std::make_shared<WorkloadFactsCache>()) {}
+  // The same for somebody else. Whether they may make the call at all is the caller's to know (call_guard.h); here is
+  // decided what they may do by it: a submitter cancels what they submitted.
+  CoreApi As(Principal principal) const {
+    CoreApi api = *this;
+    api.principal_ = std::move(principal);
+    return api;
+  }
 
   StatusOr<v1::SubmitJobResponse> SubmitJob(const v1::SubmitJobRequest& request) override;
   StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request) override;
@@ -32,6 +42,14 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
   StatusOr<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) override;
   StatusOr<v1::GetDeviceResponse> GetDevice(const v1::GetDeviceRequest& request) override;
 
+  StatusOr<v1::InviteResponse> Invite(const v1::InviteRequest& request) override;
+  StatusOr<v1::ListInvitationsResponse> ListInvitations(const v1::ListInvitationsRequest& request) override;
+  StatusOr<v1::ListCertificatesResponse> ListCertificates(const v1::ListCertificatesRequest& request) override;
+  StatusOr<v1::RevokeCertificatesResponse> RevokeCertificates(const v1::RevokeCertificatesRequest& request) override;
+  StatusOr<v1::CreateTokenResponse> CreateToken(const v1::CreateTokenRequest& request) override;
+  StatusOr<v1::ListTokensResponse> ListTokens(const v1::ListTokensRequest& request) override;
+  StatusOr<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request) override;
+
   // What WatchJob would hand over next, without waiting for it.
   struct Updates {
     v1::WatchJobResponse response;
@@ -40,6 +58,7 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
   };
   StatusOr<Updates> NextUpdates(const v1::WatchJobRequest& request, bool is_first);
   Duration poll() const { return poll_; }
+  Store& store() { return core_.store(); }
 
  private:
   v1::Job SummariseJob(const JobRow& row);
@@ -47,11 +66,13 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi {
   // What takes longer to find out: untuned times and operation counts.
   Status AddReport(v1::Job& job);
   StatusOr<v1::Task> DescribeTask(const TaskRow& row);
+  Status CheckMayCancel(int64_t job_id);
 
   TuningCore& core_;
   const Duration poll_;
   Clock& clock_;
-  WorkloadFactsCache facts_;
+  std::shared_ptr<WorkloadFactsCache> facts_;
+  Principal principal_;
 };
 
 }  // namespace lathe

@@ -132,7 +132,7 @@ StatusOr<v1::Job> CoreApi::DescribeJob(const JobRow& row) {
 }
 
 Status CoreApi::AddReport(v1::Job& job) {
-  ASSIGN_OR_RETURN(const JobReport report, MakeJobReport(core_.store(), job.id(), facts_));
+  ASSIGN_OR_RETURN(const JobReport report, MakeJobReport(core_.store(), job.id(), *facts_));
   for (size_t i = 0; i < report.tasks.size() && i < static_cast<size_t>(job.tasks_size()); ++i) {
     v1::Task& task = *job.mutable_tasks(static_cast<int>(i));
     task.set_untuned_ns(report.tasks[i].untuned_ns);
@@ -147,6 +147,7 @@ StatusOr<v1::SubmitJobResponse> CoreApi::SubmitJob(const v1::SubmitJobRequest& r
   ASSIGN_OR_RETURN(const std::string target, ReadName("target", request.target(), 4096));
   ASSIGN_OR_RETURN(const std::string canonical, ResolveTarget(target, job.device_key, core_.store()));
   for (TaskRequest& task : job.tasks) task.target = canonical;
+  job.submitter = principal_.name;
   ASSIGN_OR_RETURN(const CreatedJob created, core_.SubmitJob(job));
   v1::SubmitJobResponse response;
   response.set_created(created.created);
@@ -177,12 +178,22 @@ StatusOr<v1::ListJobsResponse> CoreApi::ListJobs(const v1::ListJobsRequest& requ
   return response;
 }
 
+Status CoreApi::CheckMayCancel(int64_t job_id) {
+  if (principal_.role != Role::kSubmitter) return OkStatus();
+  ASSIGN_OR_RETURN(const JobRow row, core_.store().GetJob(job_id));
+  if (row.submitter == principal_.name) return OkStatus();
+  return PermissionDenied(
+      fmt::format("cancel job {}: it is {}, and submitter \"{}\" may cancel their own only; ask an admin", job_id,
+                  row.submitter.empty() ? "an admin's" : '"' + row.submitter + "\"'s", principal_.name));
+}
+
 StatusOr<v1::CancelJobResponse> CoreApi::CancelJob(const v1::CancelJobRequest& request) {
   ASSIGN_OR_RETURN(const int64_t job_id, ReadId("job_id", request.job_id()));
-  std::string reason = "cancelled by a user";
+  std::string reason = principal_.name.empty() ? "cancelled by a user" : "cancelled by " + principal_.name;
   if (!request.reason().empty()) {
     ASSIGN_OR_RETURN(reason, ReadName("reason", request.reason(), 1024));
   }
+  RETURN_IF_ERROR(CheckMayCancel(job_id));
   ASSIGN_OR_RETURN(const JobRow row, core_.CancelJob(job_id, reason));
   v1::CancelJobResponse response;
   ASSIGN_OR_RETURN(*response.mutable_job(), DescribeJob(row));

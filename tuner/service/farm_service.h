@@ -2,14 +2,13 @@
 #pragma once
 
 #include "proto/lathe/v1/farm.grpc.pb.h"
-#include "tuner/service/api.h"
-#include "tuner/service/call_pool.h"
+#include "tuner/service/unary_call.h"
 
 namespace lathe {
 
 class FarmService : public v1::FarmService::CallbackService {
  public:
-  FarmService(FarmApi& api, CallPool& pool) : api_(api), pool_(pool) {}
+  explicit FarmService(const ServiceParts& parts) : parts_(parts) {}
 
   grpc::ServerUnaryReactor* ListDevices(grpc::CallbackServerContext* context, const v1::ListDevicesRequest* request,
                                         v1::ListDevicesResponse* response) override;
@@ -17,8 +16,7 @@ class FarmService : public v1::FarmService::CallbackService {
                                       v1::GetDeviceResponse* response) override;
 
  private:
-  FarmApi& api_;
-  CallPool& pool_;
+  const ServiceParts& parts_;
 };
 
 }  // namespace lathe

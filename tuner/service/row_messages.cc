@@ -110,6 +110,7 @@ v1::Job ToMessage(const JobRow& job) {
     SetHindrance(message, {Hindrance::Kind::kWaits, job.detail});
   message.set_created_unix_ns(job.created_unix_ns);
   message.set_updated_unix_ns(job.updated_unix_ns);
+  message.set_submitter(job.submitter);
   if (const StatusOr<JobSpec> spec = JobSpec::FromJson(job.spec); spec.ok()) message.set_space(spec->space);
   return message;
 }
@@ -256,6 +257,57 @@ v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted,
     message.set_lease_holder(lease.holder);
     message.set_lease_expires_unix_ns(lease.expires_unix_ns);
   }
+  return message;
+}
+
+v1::Standing ToMessage(Standing standing) {
+  switch (standing) {
+    case Standing::kInForce:
+      return v1::STANDING_IN_FORCE;
+    case Standing::kExpired:
+      return v1::STANDING_EXPIRED;
+    case Standing::kRevoked:
+      return v1::STANDING_REVOKED;
+    case Standing::kTaken:
+      return v1::STANDING_TAKEN;
+  }
+  return v1::STANDING_UNSPECIFIED;
+}
+
+v1::Invitation ToMessage(const InvitationRow& invitation) {
+  v1::Invitation message;
+  message.set_id(invitation.id);
+  message.set_role(std::string(RoleName(invitation.role)));
+  message.set_name(invitation.name);
+  message.set_created_unix_ns(invitation.created_unix_ns);
+  message.set_expires_unix_ns(invitation.expires_unix_ns);
+  message.set_standing(ToMessage(invitation.standing));
+  return message;
+}
+
+v1::Certificate ToMessage(const CertificateRow& certificate) {
+  v1::Certificate message;
+  message.set_serial(std::string(certificate.serial.raw()));
+  message.set_role(std::string(RoleName(certificate.subject.role)));
+  message.set_name(certificate.subject.name);
+  message.set_not_before_unix_ns(certificate.validity.not_before_unix_ns);
+  message.set_not_after_unix_ns(certificate.validity.not_after_unix_ns);
+  message.set_added_unix_ns(certificate.added_unix_ns);
+  message.set_revoked_unix_ns(certificate.revoked_unix_ns.value_or(0));
+  message.set_revoked_because(certificate.revoked_because);
+  message.set_standing(ToMessage(certificate.standing));
+  return message;
+}
+
+v1::Token ToMessage(const TokenRow& token) {
+  v1::Token message;
+  message.set_id(token.id);
+  message.set_user(token.user);
+  message.set_role(std::string(RoleName(token.role)));
+  message.set_created_unix_ns(token.created_unix_ns);
+  message.set_expires_unix_ns(token.expires_unix_ns);
+  message.set_revoked_unix_ns(token.revoked_unix_ns.value_or(0));
+  message.set_standing(ToMessage(token.standing));
   return message;
 }
 

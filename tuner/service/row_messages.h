@@ -4,6 +4,7 @@
 #include <span>
 
 #include "proto/lathe/v1/farm.pb.h"
+#include "proto/lathe/v1/identity.pb.h"
 #include "proto/lathe/v1/schedule.pb.h"
 #include "proto/lathe/v1/tuning.pb.h"
 #include "tuner/job/task_explanation.h"
@@ -24,5 +25,9 @@ v1::TaskExplanation ToMessage(const TaskRow& task, const TaskExplanation& told);
 v1::JobEvent ToMessage(const EventRow& event);
 // `granted`: of all devices. Whether a device is online follows from when it was last seen.
 v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted, int64_t now_unix_ns);
+v1::Standing ToMessage(Standing standing);
+v1::Invitation ToMessage(const InvitationRow& invitation);
+v1::Certificate ToMessage(const CertificateRow& certificate);
+v1::Token ToMessage(const TokenRow& token);
 
 }  // namespace lathe

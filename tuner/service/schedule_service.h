@@ -2,14 +2,13 @@
 #pragma once
 
 #include "proto/lathe/v1/schedule.grpc.pb.h"
-#include "tuner/service/api.h"
-#include "tuner/service/call_pool.h"
+#include "tuner/service/unary_call.h"
 
 namespace lathe {
 
 class ScheduleService : public v1::ScheduleService::CallbackService {
  public:
-  ScheduleService(ScheduleApi& api, CallPool& pool) : api_(api), pool_(pool) {}
+  explicit ScheduleService(const ServiceParts& parts) : parts_(parts) {}
 
   grpc::ServerUnaryReactor* QueryBest(grpc::CallbackServerContext* context, const v1::QueryBestRequest* request,
                                       v1::QueryBestResponse* response) override;
@@ -23,8 +22,7 @@ class ScheduleService : public v1::ScheduleService::CallbackService {
                                           v1::ImportRecordsResponse* response) override;
 
  private:
-  ScheduleApi& api_;
-  CallPool& pool_;
+  const ServiceParts& parts_;
 };
 
 }  // namespace lathe

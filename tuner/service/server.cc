@@ -9,6 +9,7 @@
 
 #include "tuner/service/farm_service.h"
 #include "tuner/service/grpc_channel.h"
+#include "tuner/service/identity_service.h"
 #include "tuner/service/schedule_service.h"
 #include "tuner/service/tuning_service.h"
 #include "tuner/service/unix_socket.h"
@@ -51,15 +52,21 @@ void EnableHealthAndReflection() {
 }  // namespace
 
 struct ServiceServer::Shell {
-  Shell(CoreApi& api, WorkerHost* host)
-      : tuning(api, calls),
-        schedules(api, calls),
-        farm(api, calls),
-        workers(host == nullptr ? nullptr : std::make_unique<WorkerService>(*host, calls)) {}
+  Shell(CoreApi& api, const ServiceServerOptions& options)
+      : guard(api.store(), options.requires_identity),
+        parts{api, guard, calls},
+        tuning(parts),
+        schedules(parts),
+        farm(parts),
+        identity(parts),
+        workers(options.workers == nullptr ? nullptr : std::make_unique<WorkerService>(*options.workers, parts)) {}
+  CallGuard guard;
   CallPool calls{kCallThreads};
+  const ServiceParts parts;
   TuningService tuning;
   ScheduleService schedules;
   FarmService farm;
+  IdentityService identity;
   std::unique_ptr<WorkerService> workers;
   std::unique_ptr<grpc::Server> server;
 };
@@ -70,7 +77,7 @@ StatusOr<std::unique_ptr<ServiceServer>> ServiceServer::Start(ServiceServerOptio
   QuietGrpc();
   EnableHealthAndReflection();
   std::unique_ptr<ServiceServer> result(new ServiceServer);
-  result->shell_ = std::make_unique<Shell>(api, options.workers);
+  result->shell_ = std::make_unique<Shell>(api, options);
   Shell& shell = *result->shell_;
   grpc::ServerBuilder builder;
   SetArguments(builder);
@@ -84,6 +91,7 @@ StatusOr<std::unique_ptr<ServiceServer>> ServiceServer::Start(ServiceServerOptio
   builder.RegisterService(&shell.tuning);
   builder.RegisterService(&shell.schedules);
   builder.RegisterService(&shell.farm);
+  builder.RegisterService(&shell.identity);
   if (shell.workers != nullptr) builder.RegisterService(shell.workers.get());
   shell.server = builder.BuildAndStart();
   for (size_t i = 0; i < ports.size(); ++i) {

@@ -16,6 +16,9 @@ namespace lathe {
 struct ServiceServerOptions {
   std::vector<Endpoint> listen;   // At least one. Port 0: any free one.
   WorkerHost* workers = nullptr;  // Without one, WorkerService is not offered.
+  // Over TCP a call says who makes it (call_guard.h). Health and reflection, which tell nothing of the farm, do not
+  // ask.
+  bool requires_identity = false;
 };
 
 class ServiceServer {

@@ -4,8 +4,6 @@
 
 #include <atomic>
 
-#include "tuner/service/unary_call.h"
-
 namespace lathe {
 namespace {
 
@@ -13,7 +11,8 @@ namespace {
 // calls Finish.
 class Watch : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
  public:
-  Watch(CoreApi& api, CallPool& pool, const v1::WatchJobRequest& request) : api_(api), pool_(pool), request_(request) {
+  Watch(const ServiceParts& parts, const grpc::CallbackServerContext& context, const v1::WatchJobRequest& request)
+      : parts_(parts), facts_(CallFactsOf(context)), request_(request) {
     Look();
   }
 
@@ -28,22 +27,25 @@ class Watch : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 
  private:
   void Look() {
-    pool_.Run([this] { LookNow(); });
+    parts_.pool.Run([this] { LookNow(); });
   }
   void LookNow() {
     if (is_cancelled_) return Finish(grpc::Status::CANCELLED);
-    StatusOr<CoreApi::Updates> updates = api_.NextUpdates(request_, is_first_);
+    // At each look: whose token was revoked meanwhile sees no more.
+    const StatusOr<Principal> principal = parts_.guard.Admit(facts_, "TuningService/WatchJob");
+    if (!principal.ok()) return Finish(ToGrpcStatus(principal.status()));
+    StatusOr<CoreApi::Updates> updates = parts_.api.As(*principal).NextUpdates(request_, is_first_);
     if (!updates.ok()) return Finish(ToGrpcStatus(updates.status()));
     is_first_ = false;
     updates_ = *std::move(updates);
     if (updates_.has_news) return StartWrite(&updates_.response);
-    const auto next =
-        std::chrono::system_clock::now() + std::chrono::duration_cast<std::chrono::system_clock::duration>(api_.poll());
+    const auto next = std::chrono::system_clock::now() +
+                      std::chrono::duration_cast<std::chrono::system_clock::duration>(parts_.api.poll());
     alarm_.Set(next, [this](bool) { Look(); });
   }
 
-  CoreApi& api_;
-  CallPool& pool_;
+  const ServiceParts& parts_;
+  const CallFacts facts_;
   v1::WatchJobRequest request_;
   CoreApi::Updates updates_;
   bool is_first_ = true;
@@ -56,40 +58,46 @@ class Watch : public grpc::ServerWriteReactor<v1::WatchJobResponse> {
 grpc::ServerUnaryReactor* TuningService::SubmitJob(grpc::CallbackServerContext* context,
                                                    const v1::SubmitJobRequest* request,
                                                    v1::SubmitJobResponse* response) {
-  return AnswerUnary(pool_, context, response, [this, request] { return api_.SubmitJob(*request); });
+  return AnswerUnary(parts_, "TuningService/SubmitJob", context, response,
+                     [request](CoreApi& api) { return api.SubmitJob(*request); });
 }
 
 grpc::ServerUnaryReactor* TuningService::GetJob(grpc::CallbackServerContext* context, const v1::GetJobRequest* request,
                                                 v1::GetJobResponse* response) {
-  return AnswerUnary(pool_, context, response, [this, request] { return api_.GetJob(*request); });
+  return AnswerUnary(parts_, "TuningService/GetJob", context, response,
+                     [request](CoreApi& api) { return api.GetJob(*request); });
 }
 
 grpc::ServerUnaryReactor* TuningService::ListJobs(grpc::CallbackServerContext* context,
                                                   const v1::ListJobsRequest* request, v1::ListJobsResponse* response) {
-  return AnswerUnary(pool_, context, response, [this, request] { return api_.ListJobs(*request); });
+  return AnswerUnary(parts_, "TuningService/ListJobs", context, response,
+                     [request](CoreApi& api) { return api.ListJobs(*request); });
 }
 
 grpc::ServerUnaryReactor* TuningService::CancelJob(grpc::CallbackServerContext* context,
                                                    const v1::CancelJobRequest* request,
                                                    v1::CancelJobResponse* response) {
-  return AnswerUnary(pool_, context, response, [this, request] { return api_.CancelJob(*request); });
+  return AnswerUnary(parts_, "TuningService/CancelJob", context, response,
+                     [request](CoreApi& api) { return api.CancelJob(*request); });
 }
 
 grpc::ServerUnaryReactor* TuningService::ListTrials(grpc::CallbackServerContext* context,
                                                     const v1::ListTrialsRequest* request,
                                                     v1::ListTrialsResponse* response) {
-  return AnswerUnary(pool_, context, response, [this, request] { return api_.ListTrials(*request); });
+  return AnswerUnary(parts_, "TuningService/ListTrials", context, response,
+                     [request](CoreApi& api) { return api.ListTrials(*request); });
 }
 
 grpc::ServerUnaryReactor* TuningService::ExplainTask(grpc::CallbackServerContext* context,
                                                      const v1::ExplainTaskRequest* request,
                                                      v1::ExplainTaskResponse* response) {
-  return AnswerUnary(pool_, context, response, [this, request] { return api_.ExplainTask(*request); });
+  return AnswerUnary(parts_, "TuningService/ExplainTask", context, response,
+                     [request](CoreApi& api) { return api.ExplainTask(*request); });
 }
 
-grpc::ServerWriteReactor<v1::WatchJobResponse>* TuningService::WatchJob(grpc::CallbackServerContext*,
+grpc::ServerWriteReactor<v1::WatchJobResponse>* TuningService::WatchJob(grpc::CallbackServerContext* context,
                                                                         const v1::WatchJobRequest* request) {
-  return new Watch(api_, pool_, *request);  // Deletes itself when gRPC is done with it.
+  return new Watch(parts_, *context, *request);  // Deletes itself when gRPC is done with it.
 }
 
 }  // namespace lathe

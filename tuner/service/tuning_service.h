@@ -2,14 +2,13 @@
 #pragma once
 
 #include "proto/lathe/v1/tuning.grpc.pb.h"
-#include "tuner/service/call_pool.h"
-#include "tuner/service/core_api.h"
+#include "tuner/service/unary_call.h"
 
 namespace lathe {
 
 class TuningService : public v1::TuningService::CallbackService {
  public:
-  TuningService(CoreApi& api, CallPool& pool) : api_(api), pool_(pool) {}
+  explicit TuningService(const ServiceParts& parts) : parts_(parts) {}
 
   grpc::ServerUnaryReactor* SubmitJob(grpc::CallbackServerContext* context, const v1::SubmitJobRequest* request,
                                       v1::SubmitJobResponse* response) override;
@@ -27,8 +26,7 @@ class TuningService : public v1::TuningService::CallbackService {
                                                            const v1::WatchJobRequest* request) override;
 
  private:
-  CoreApi& api_;
-  CallPool& pool_;
+  const ServiceParts& parts_;
 };
 
 }  // namespace lathe

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "support/status_macros.h"
-#include "tuner/service/unary_call.h"
 
 namespace lathe {
 namespace {
@@ -11,7 +10,14 @@ namespace {
 // Takes in one artifact. Its size is bounded by what its first message says, and that by kMaxArtifactBytes.
 class ArtifactReader : public grpc::ServerReadReactor<v1::StoreArtifactChunk> {
  public:
-  ArtifactReader(WorkerHost& host, CallPool& pool) : host_(host), pool_(pool) { StartRead(&chunk_); }
+  ArtifactReader(WorkerHost& host, const ServiceParts& parts, const grpc::CallbackServerContext& context)
+      : host_(host), pool_(parts.pool) {
+    WhenAdmitted(parts.guard, parts.pool, context, "WorkerService/StoreArtifact",
+                 [this](const StatusOr<Principal>& principal) {
+                   if (!principal.ok()) return Finish(ToGrpcStatus(principal.status()));
+                   StartRead(&chunk_);
+                 });
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) {
@@ -69,16 +75,28 @@ grpc::ServerUnaryReactor* WorkerService::Synchronize(grpc::CallbackServerContext
                                                      const v1::SynchronizeRequest* request,
                                                      v1::SynchronizeResponse* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  host_.SynchronizeLater(*request, [reactor, response](StatusOr<v1::SynchronizeResponse> answer) {
-    if (answer.ok()) *response = *std::move(answer);
-    reactor->Finish(ToGrpcStatus(answer.status()));
-  });
+  WhenAdmitted(parts_.guard, parts_.pool, *context, "WorkerService/Synchronize",
+               [this, context, request, response, reactor](const StatusOr<Principal>& principal) {
+                 const Status may = MaySpeak(principal, *context, request->worker().name());
+                 if (!may.ok()) return reactor->Finish(ToGrpcStatus(may));
+                 host_.SynchronizeLater(*request, [reactor, response](StatusOr<v1::SynchronizeResponse> answer) {
+                   if (answer.ok()) *response = *std::move(answer);
+                   reactor->Finish(ToGrpcStatus(answer.status()));
+                 });
+               });
   return reactor;
 }
 
-grpc::ServerReadReactor<v1::StoreArtifactChunk>* WorkerService::StoreArtifact(grpc::CallbackServerContext*,
+Status WorkerService::MaySpeak(const StatusOr<Principal>& principal, const grpc::CallbackServerContext& context,
+                               const std::string& name) {
+  RETURN_IF_ERROR(principal.status());
+  const Status status = CheckActsFor(*principal, name).WithContext("WorkerService/Synchronize");
+  return status.ok() ? status : parts_.guard.Refuse(CallFactsOf(context), status);
+}
+
+grpc::ServerReadReactor<v1::StoreArtifactChunk>* WorkerService::StoreArtifact(grpc::CallbackServerContext* context,
                                                                               v1::StoreArtifactResponse*) {
-  return new ArtifactReader(host_, pool_);  // Deletes itself when gRPC is done with it.
+  return new ArtifactReader(host_, parts_, *context);  // Deletes itself when gRPC is done with it.
 }
 
 }  // namespace lathe

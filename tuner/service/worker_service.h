@@ -2,7 +2,7 @@
 #pragma once
 
 #include "proto/lathe/v1/worker.grpc.pb.h"
-#include "tuner/service/call_pool.h"
+#include "tuner/service/unary_call.h"
 #include "tuner/service/worker_host.h"
 
 namespace lathe {
@@ -11,7 +11,7 @@ inline constexpr int64_t kMaxArtifactBytes = int64_t{256} << 20;
 
 class WorkerService : public v1::WorkerService::CallbackService {
  public:
-  WorkerService(WorkerHost& host, CallPool& pool) : host_(host), pool_(pool) {}
+  WorkerService(WorkerHost& host, const ServiceParts& parts) : host_(host), parts_(parts) {}
 
   grpc::ServerUnaryReactor* Synchronize(grpc::CallbackServerContext* context, const v1::SynchronizeRequest* request,
                                         v1::SynchronizeResponse* response) override;
@@ -19,8 +19,11 @@ class WorkerService : public v1::WorkerService::CallbackService {
                                                                  v1::StoreArtifactResponse* response) override;
 
  private:
+  Status MaySpeak(const StatusOr<Principal>& principal, const grpc::CallbackServerContext& context,
+                  const std::string& name);
+
   WorkerHost& host_;
-  CallPool& pool_;
+  const ServiceParts& parts_;
 };
 
 }  // namespace lathe

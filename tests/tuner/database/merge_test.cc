@@ -107,6 +107,17 @@ TEST_F(MergeTest, RefusesWhatDoesNotFitAndTakesTheRest) {
   EXPECT_EQ(BestOf(*ours_), 0);
 }
 
+TEST_F(MergeTest, LetsNobodyInWhoBelongsToAnotherFarm) {
+  Scene there(*theirs_);
+  there.Measure(1, 90);
+  const std::chrono::hours day(24);
+  ASSERT_TRUE(theirs_->CreateToken({Sha256("token"), "ada", Role::kAdmin, day}, "a test").ok());
+  ASSERT_TRUE(theirs_->Invite({Sha256("code"), Role::kDevice, "rpi4-01", day}, "a test").ok());
+  EXPECT_EQ(Merge(*ours_, *theirs_).records.added, 1);
+  EXPECT_THAT(*ours_->ListTokens({}), testing::IsEmpty());
+  EXPECT_THAT(*ours_->ListInvitations({}), testing::IsEmpty());
+}
+
 // Files, because what is wrong is written into them by hand.
 class MergeFilesTest : public MergeTest {
  protected:

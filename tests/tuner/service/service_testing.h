@@ -35,7 +35,7 @@ class FakeCore : public StoreCore {
  public:
   using StoreCore::StoreCore;
   StatusOr<CreatedJob> SubmitJob(const JobRequest& request) override {
-    NewJob job{request.request_id, request.name, request.spec.ToJson(), {}};
+    NewJob job{request.request_id, request.name, request.spec.ToJson(), {}, request.submitter};
     for (const TaskRequest& task : request.tasks) {
       RETURN_IF_ERROR(store().PutWorkload(task.workload).status());
       job.tasks.push_back(
