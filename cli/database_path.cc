@@ -30,8 +30,12 @@ std::string DatabasePath(const std::string& flag) {
     std::error_code error;
     return std::filesystem::is_symlink(named, error) ? std::filesystem::weakly_canonical(named, error).string() : named;
   }
+  return DataFolder() + "/lathe.db";
+}
+
+std::string DataFolder() {
   const std::string data = FromEnvironment("XDG_DATA_HOME");
-  return (data.empty() ? HomeFolder() + "/.local/share" : data) + "/lathe/lathe.db";
+  return (data.empty() ? HomeFolder() + "/.local/share" : data) + "/lathe";
 }
 
 Status CreateFolderOf(const std::string& path) {

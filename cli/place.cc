@@ -3,14 +3,16 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "cli/database_path.h"
 #include "support/credential.h"
 #include "support/file.h"
 #include "support/status_macros.h"
+#include "tuner/service/authority.h"
 
 namespace lathe {
 
 void AddPlaceFlags(CLI::App& app, Place& place) {
-  CLI::Option* server = app.add_option("--server", place.server, "a server: HOST:PORT (loopback) or unix:PATH");
+  CLI::Option* server = app.add_option("--server", place.server, "a server: HOST:PORT or unix:PATH");
   app.add_option("--token-file", place.token_file,
                  "says to the server who you are: what `lathe token create` printed, in a file of mode 0600; default: "
                  "$LATHE_TOKEN")
@@ -22,25 +24,43 @@ void AddPlaceFlags(CLI::App& app, Place& place) {
 
 namespace {
 
-// In its text form; empty: the user has none.
-StatusOr<std::string> UserToken(const Place& place) {
+// What `lathe token create` printed.
+struct UserCredentials {
+  std::string token, authority_pem;
+};
+
+// Empty: the user has none.
+StatusOr<UserCredentials> CredentialsOf(const Place& place) {
   const char* variable = std::getenv("LATHE_TOKEN");
-  if (place.token_file.empty() && variable == nullptr) return std::string();
+  if (place.token_file.empty() && variable == nullptr) return UserCredentials{};
   std::string text = place.token_file.empty() ? variable : "";
   if (!place.token_file.empty()) {
     ASSIGN_OR_RETURN(text, ReadSecretFile(place.token_file));
   }
-  const StatusOr<AccessToken> token = ParseToken(text);
+  const size_t certificate = std::min(text.find("-----BEGIN CERTIFICATE-----"), text.size());
+  const StatusOr<AccessToken> token = ParseToken(text.substr(0, certificate));
   if (!token.ok()) return token.status().WithContext(place.token_file.empty() ? "$LATHE_TOKEN" : place.token_file);
-  return FormatToken(*token);
+  return UserCredentials{FormatToken(*token), text.substr(certificate)};
 }
 
 }  // namespace
 
 StatusOr<std::unique_ptr<ServerConnection>> ConnectTo(const Place& place) {
   ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(place.server));
-  ASSIGN_OR_RETURN(std::string token, UserToken(place));
-  return ConnectToServer(server, {.token = std::move(token)});
+  ASSIGN_OR_RETURN(UserCredentials user, CredentialsOf(place));
+  if (user.authority_pem.empty()) RETURN_IF_ERROR(CheckOpenEndpoint(server));
+  return ConnectToServer(server, {.token = std::move(user.token), .security = {std::move(user.authority_pem), {}}});
+}
+
+StatusOr<std::string> AuthorityAt(const Place& place) {
+  if (!place.server.empty()) {
+    ASSIGN_OR_RETURN(UserCredentials user, CredentialsOf(place));
+    return std::move(user.authority_pem);
+  }
+  const std::string database = AbsolutePath(DatabasePath(place.database));
+  if (!HasAuthority(database)) return std::string();
+  ASSIGN_OR_RETURN(const Authority authority, ReadAuthorityBeside(database));
+  return authority.authority.certificate_pem;
 }
 
 StatusOr<Endpoint> OwnerEndpoint(const std::string& database) { return ParseEndpoint("unix:" + database + ".sock"); }

@@ -37,7 +37,8 @@ Status Create(const TokenOptions& options) {
   request.set_valid_ns(valid.count());
   ASSIGN_OR_RETURN(const v1::CreateTokenResponse response, session.identity().CreateToken(request));
   const v1::Token& made = response.token();
-  fmt::print("{}\n", FormatToken(token));
+  ASSIGN_OR_RETURN(const std::string authority, AuthorityAt(options.place));
+  fmt::print("{}\n{}", FormatToken(token), authority);
   fmt::print(
       stderr,
       "lathe: token {} makes its holder the {} \"{}\" until {} UTC; it is shown this once\nnext: \"{}\" keeps it "

@@ -21,6 +21,7 @@
 #include "tuner/measure/child_program.h"
 #include "tuner/service/authority.h"
 #include "tuner/service/farm_server.h"
+#include "tuner/service/machine_registrar.h"
 
 namespace lathe {
 namespace {
@@ -31,6 +32,15 @@ struct UpOptions {
   std::string device_key = "local", cpus;
   int slots = 0;
 };
+
+// Empty where the farm has no authority.
+std::function<StatusOr<std::unique_ptr<MachineAuthenticator>>(Store&)> RegistrarOf(const std::string& database) {
+  if (!HasAuthority(database)) return {};
+  return [database](Store& store) -> StatusOr<std::unique_ptr<MachineAuthenticator>> {
+    ASSIGN_OR_RETURN(std::unique_ptr<MachineRegistrar> made, MachineRegistrar::Make(store, database));
+    return std::unique_ptr<MachineAuthenticator>(std::move(made));
+  };
+}
 
 // The coordinator, alone or with a worker and a device in this process.
 class Farm {
@@ -65,6 +75,7 @@ class Farm {
                                                      .device_key = options.device_key,
                                                      .cpus = cpus,
                                                      .slots = options.slots,
+                                                     .make_authenticator = RegistrarOf(database),
                                                      .base_model = base_model_,
                                                      .log = LogLine}));
     return OkStatus();
@@ -79,6 +90,7 @@ class Farm {
                                    .base_model = base_model_,
                                    .reference_options = {.program = ProgramBeside("lathe-evaluate")},
                                    .resumes_jobs = false,
+                                   .make_authenticator = RegistrarOf(database),
                                    .log = LogLine};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
     return OkStatus();
@@ -115,8 +127,9 @@ Status Serve(const UpOptions& options) {
   CountInterrupts();
   ASSIGN_OR_RETURN(const std::unique_ptr<Farm> farm, Farm::Start(options, database));
   ASSIGN_OR_RETURN(const Endpoint devices, farm->coordinator().gateway().Listen(device_listen));
-  ASSIGN_OR_RETURN(std::unique_ptr<FarmServer> server,
-                   FarmServer::Start(farm->coordinator(), {listen, owner}, HasAuthority(database)));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<FarmServer> server,
+      FarmServer::Start(farm->coordinator(), {listen, owner}, HasAuthority(database) ? AuthorityFolder(database) : ""));
   RETURN_IF_ERROR(farm->ResumeJobs());
   SayReady({server->endpoints().front(), devices, database}, options.as_json);
   AwaitInterrupts(1, [] { return false; }, std::nullopt);
@@ -135,8 +148,10 @@ void AddUp(CLI::App& app, int& exit_code) {
                    "the database file; default: $LATHE_DB, else lathe/lathe.db in the user's data folder");
   verb->add_option("--base-model", options->base_model,
                    "what searches begin with: a file of `lathe model train`; default: a part of this program");
-  verb->add_option("--listen", options->listen,
-                   "for clients and workers: HOST:PORT (loopback; port 0: any free one) or unix:PATH")
+  verb->add_option(
+          "--listen", options->listen,
+          "for clients and workers: HOST:PORT (port 0: any free one) or unix:PATH; beyond this machine after `lathe ca "
+          "init`")
       ->capture_default_str();
   verb->add_option("--device-listen", options->device_listen, "for devices: the same forms")->capture_default_str();
   CLI::Option* local =

@@ -10,11 +10,13 @@
 #include <filesystem>
 #include <thread>
 
+#include "cli/database_path.h"
 #include "cli/interrupts.h"
 #include "cli/number_check.h"
 #include "cli/report_error.h"
 #include "cli/verbs.h"
 #include "compiler/codegen/llvm/compile_module.h"
+#include "rpc/machine_identity.h"
 #include "support/status_macros.h"
 #include "tuner/measure/child_program.h"
 #include "tuner/service/client.h"
@@ -30,6 +32,12 @@ struct WorkerVerbOptions {
   std::string connect, name;
   int slots = 0;
 };
+
+struct WorkerJoinOptions {
+  std::string farm, code, name;
+};
+
+constexpr auto kJoinPatience = std::chrono::seconds(30);
 
 std::string HostName() {
   char name[256] = {};
@@ -80,11 +88,39 @@ StatusOr<Identity> TakeIdentity(const std::string& wanted) {
                   kMaxWorkersPerHost));
 }
 
+// Where the certificate of the worker of this name is kept; unlike its folder it outlives a restart of the machine.
+std::string IdentityPath(const std::string& name) { return DataFolder() + "/worker-" + name + ".pem"; }
+
+// What the worker shows and believes; nothing, if it has joined no farm.
+StatusOr<ConnectionSecurity> SecurityOf(const std::string& name) {
+  const StatusOr<MachineIdentity> identity = MachineIdentity::Read(IdentityPath(name));
+  if (identity.status().code() == StatusCode::kNotFound) return ConnectionSecurity{};
+  if (!identity.ok()) return identity.status();
+  return ConnectionSecurity{identity->authority_pem, identity->own};
+}
+
+Status Join(const WorkerJoinOptions& options) {
+  ASSIGN_OR_RETURN(const Endpoint farm, ParseEndpoint(options.farm));
+  ASSIGN_OR_RETURN(const InvitationCode code, ParseInvitationCode(options.code));
+  const std::string name = options.name.empty() ? HostName() + "-w1" : options.name;
+  ASSIGN_OR_RETURN(const MachineIdentity identity, JoinFarm(farm, code, {Role::kWorker, name}, kJoinPatience));
+  const std::string path = IdentityPath(name);
+  RETURN_IF_ERROR(CreateFolderOf(path));
+  RETURN_IF_ERROR(identity.Write(path));
+  fmt::print(
+      "worker \"{}\" has joined the farm at {}; its key is in {}\nstart it: lathe worker --connect HOST:PORT{}, "
+      "with the server's port for clients\n",
+      name, farm.ToString(), path, options.name.empty() ? "" : " --name " + name);
+  return OkStatus();
+}
+
 bool IsName(const std::string& name) {
   return name.size() <= 64 && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
 }
 
 Status Work(const WorkerVerbOptions& options) {
+  if (options.connect.empty())
+    return InvalidArgument("start worker: --connect is missing; name the server: HOST:PORT or unix:PATH");
   ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(options.connect));
   if (!IsName(options.name))
     return InvalidArgument(
@@ -94,7 +130,11 @@ Status Work(const WorkerVerbOptions& options) {
     return NotFound(fmt::format("start worker: no program {}; install lathe-builder beside this one", builder));
   CountInterrupts();
   ASSIGN_OR_RETURN(const Identity identity, TakeIdentity(options.name));
-  const std::unique_ptr<ServerConnection> connection = ConnectToServer(server);
+  ASSIGN_OR_RETURN(ConnectionSecurity security, SecurityOf(identity.name));
+  std::optional<IdentityKeeper> keeper;
+  if (!security.authority_pem.empty()) keeper.emplace(IdentityPath(identity.name), LogLine);
+  if (security.authority_pem.empty()) RETURN_IF_ERROR(CheckOpenEndpoint(server));
+  const std::unique_ptr<ServerConnection> connection = ConnectToServer(server, {.security = std::move(security)});
   const int slots =
       options.slots > 0 ? options.slots : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Worker worker({.name = identity.name,
@@ -124,11 +164,19 @@ Status Work(const WorkerVerbOptions& options) {
 void AddWorker(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<WorkerVerbOptions>();
   CLI::App* verb = app.add_subcommand("worker", "Build candidates for a server");
-  verb->add_option("--connect", options->connect, "the server: HOST:PORT (loopback) or unix:PATH")->required();
+  verb->add_option("--connect", options->connect, "the server: HOST:PORT or unix:PATH");
   verb->add_option("--slots", options->slots, "builds at once; default: one per CPU")
       ->check(WholeNumber(1, kMostThreads));
   verb->add_option("--name", options->name, "this worker's own name; default: host name and a number");
-  verb->callback([options, &exit_code] { exit_code = EndVerb(Work(*options)); });
+  const auto join = std::make_shared<WorkerJoinOptions>();
+  CLI::App* joining = verb->add_subcommand("join", "Make this machine a worker of a farm, by a code of `lathe invite`");
+  joining->add_option("FARM", join->farm, "the server's port for devices: HOST:PORT")->required();
+  joining->add_option("CODE", join->code, "what `lathe invite worker` printed")->required();
+  joining->add_option("--name", join->name, "the worker's own name; default: host name and -w1");
+  verb->callback([options, join, joining, &exit_code] {
+    const Status status = joining->parsed() ? Join(*join) : Work(*options);
+    exit_code = status.ok() ? kExitOk : ReportError(status);
+  });
 }
 
 }  // namespace lathe

@@ -43,7 +43,7 @@ TEST_F(IdentityVerbsTest, CaIsMadeOnceAndShown) {
   EXPECT_EQ(init.code, 0) << init.err;
   EXPECT_EQ(init.out, "");
   EXPECT_THAT(init.err, HasSubstr("lathe: made " + path + ".ca: whoever has its authority.key is the farm"));
-  EXPECT_THAT(init.err, HasSubstr("the server is known as farm.example, 10.0.0.1, localhost"));
+  EXPECT_THAT(init.err, HasSubstr("the server is known as farm.example, 10.0.0.1, server.lathe, localhost"));
   EXPECT_THAT(init.err, HasSubstr("next: start `lathe up` anew"));
   const VerbRun show = Verb({"ca", "show"});
   EXPECT_EQ(show.code, 0) << show.err;

@@ -56,7 +56,7 @@ TEST_F(WriteVerbsTest, SayThatNobodyAnswers) {
   EXPECT_THAT(run.err, HasSubstr("nobody answers there; start one with `lathe up`"));
   const VerbRun open = RunVerb({"jobs", "--server", "example.org:80"});
   EXPECT_EQ(open.code, 2);
-  EXPECT_THAT(open.err, HasSubstr("is not a loopback address"));
+  EXPECT_THAT(open.err, HasSubstr("beyond this machine everything is encrypted"));
 }
 
 TEST_F(WriteVerbsTest, ABaseModelThatCannotBeReadStopsTheVerb) {

@@ -67,6 +67,7 @@ class EmbeddedFarm::Impl {
                                    .schedulers = options_.schedulers,
                                    .reference_options = {.program = evaluate, .builders = builders},
                                    .resumes_jobs = false,
+                                   .make_authenticator = options_.make_authenticator,
                                    .log = options_.log};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
     const int slots =

@@ -21,7 +21,8 @@ struct EmbeddedOptions {
   bool is_quiet_while_timing = true;  // Building and searching pause while the device times a kernel.
   std::string program_directory;  // Of lathe-builder, lathe-runner, lathe-evaluate and lathe-search; empty: beside the
                                   // running program.
-  SearchFactory searches;         // Empty: as CoordinatorOptions.
+  std::function<StatusOr<std::unique_ptr<MachineAuthenticator>>(Store&)> make_authenticator;  // As CoordinatorOptions.
+  SearchFactory searches;                       // Empty: as CoordinatorOptions.
   std::shared_ptr<const BaseModel> base_model;  // As CoordinatorOptions.
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;
   std::function<void(std::string)> log = [](std::string) {};

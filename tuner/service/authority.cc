@@ -15,7 +15,7 @@
 namespace lathe {
 namespace {
 
-constexpr const char* kLoopback[] = {"localhost", "127.0.0.1", "::1"};
+constexpr const char* kOwnHosts[] = {kServerHost, "localhost", "127.0.0.1", "::1"};
 constexpr std::string_view kCertificateBegin = "-----BEGIN CERTIFICATE-----";
 
 std::string CertificatePath(const std::string& folder) { return folder + "/authority.pem"; }
@@ -57,8 +57,8 @@ StatusOr<KeyAndCertificate> MakeServer(const KeyAndCertificate& authority, const
   return KeyAndCertificate{asked.key_pem, std::move(certificate)};
 }
 
-std::vector<std::string> WithLoopback(std::vector<std::string> hosts) {
-  for (const char* host : kLoopback)
+std::vector<std::string> WithOwnHosts(std::vector<std::string> hosts) {
+  for (const char* host : kOwnHosts)
     if (std::find(hosts.begin(), hosts.end(), host) == hosts.end()) hosts.emplace_back(host);
   return hosts;
 }
@@ -108,7 +108,7 @@ StatusOr<Authority> MakeAuthorityBeside(const std::string& database, const std::
   Authority made;
   ASSIGN_OR_RETURN(made.authority, MakeAuthority("farm", DrawSerial(), life));
   ASSIGN_OR_RETURN(const Validity validity, ValidityWithin(life, now_unix_ns));
-  ASSIGN_OR_RETURN(made.server, MakeServer(made.authority, WithLoopback(hosts), validity));
+  ASSIGN_OR_RETURN(made.server, MakeServer(made.authority, WithOwnHosts(hosts), validity));
   RETURN_IF_ERROR(WriteFolder(folder, made));
   return made;
 }

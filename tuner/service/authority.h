@@ -17,6 +17,9 @@ inline constexpr Duration kCertificateLife = std::chrono::hours(24 * 90);  // Of
 // Certificates begin so long before they are signed: clocks of boards differ.
 inline constexpr Duration kClockSlack = std::chrono::hours(1);
 
+// By this name clients know a server, wherever they find it: the authority signs it for nobody else.
+inline constexpr char kServerHost[] = "server.lathe";
+
 struct Authority {
   KeyAndCertificate authority, server;
 };
@@ -25,8 +28,8 @@ std::string AuthorityFolder(const std::string& database);
 bool HasAuthority(const std::string& database);
 
 // Makes all three files, or none. `hosts`: what clients, workers and devices call the server by, DNS names and IP
-// addresses; this machine's loopback addresses are added. kAlreadyExists: a second authority would shut out everybody
-// whom the first one let in.
+// addresses; this machine's loopback addresses and kServerHost are added. kAlreadyExists: a second authority would shut
+// out everybody whom the first one let in.
 StatusOr<Authority> MakeAuthorityBeside(const std::string& database, const std::vector<std::string>& hosts,
                                         int64_t now_unix_ns);
 // kNotFound says how to make one; kPermissionDenied if others can read its keys.

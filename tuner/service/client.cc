@@ -27,13 +27,16 @@ auto DeadlineAfter(Duration duration) {
 // What all calls need.
 class Caller {
  public:
-  Caller(std::string address, ServerConnectionOptions options)
-      : address_(std::move(address)), options_(std::move(options)) {}
+  Caller(const Endpoint& server, ServerConnectionOptions options)
+      : address_(server.ToString()),
+        may_call_(options.security.authority_pem.empty() ? CheckOpenEndpoint(server) : OkStatus()),
+        options_(std::move(options)) {}
 
   template <typename Stub, typename Request, typename Response>
   StatusOr<Response> Call(const char* what, Stub& stub,
                           grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                           const Request& request, Duration longer = {}) {
+    RETURN_IF_ERROR(may_call_);
     RETURN_IF_ERROR(CheckSize(what, request.ByteSizeLong()));
     grpc::ClientContext context;
     Prepare(context, DeadlineAfter(options_.deadline + longer));
@@ -47,6 +50,7 @@ class Caller {
   }
   std::string Describe(const char* what) const { return fmt::format("{} at {}", what, address_); }
   const ServerConnectionOptions& options() const { return options_; }
+  const Status& may_call() const { return may_call_; }
 
  private:
   Status CheckSize(const char* what, size_t bytes) const {
@@ -57,6 +61,7 @@ class Caller {
   }
 
   const std::string address_;
+  const Status may_call_;
   const ServerConnectionOptions options_;
 };
 
@@ -104,6 +109,7 @@ class TuningClient : public TuningApi {
   using Stub = v1::TuningService::Stub;
 
   Status WatchOnce(const v1::WatchJobRequest& request, const UpdateConsumer& consume) {
+    RETURN_IF_ERROR(caller_.may_call());
     grpc::ClientContext context;
     caller_.Prepare(context, DeadlineAfter(std::chrono::hours(24)));
     const auto reader = stub_.WatchJob(&context, request);
@@ -207,6 +213,7 @@ class WorkerClient : public WorkerChannel {
   }
 
   Status StoreArtifact(const Digest& digest, const std::string& content) override {
+    RETURN_IF_ERROR(caller_.may_call());
     grpc::ClientContext context;
     caller_.Prepare(context, DeadlineAfter(caller_.options().deadline));
     v1::StoreArtifactResponse response;
@@ -234,8 +241,8 @@ class WorkerClient : public WorkerChannel {
 class GrpcConnection : public ServerConnection {
  public:
   GrpcConnection(const Endpoint& server, ServerConnectionOptions options)
-      : caller_(server.ToString(), std::move(options)),
-        channel_(MakeChannel(server.ToString())),
+      : caller_(server, std::move(options)),
+        channel_(MakeChannel(server, caller_.options().security)),
         tuning_(caller_, channel_),
         schedules_(caller_, channel_),
         farm_(caller_, channel_),
@@ -248,10 +255,13 @@ class GrpcConnection : public ServerConnection {
   WorkerChannel& workers() override { return workers_; }
 
   Status Connect(Duration limit) override {
+    RETURN_IF_ERROR(caller_.may_call());
     if (channel_->WaitForConnected(DeadlineAfter(limit))) return OkStatus();
-    return Unavailable(fmt::format(
-        "{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for devices",
-        caller_.Describe("connect")));
+    return Unavailable(
+        fmt::format("{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for "
+                    "devices; a farm "
+                    "with an authority wants --token-file",
+                    caller_.Describe("connect")));
   }
 
  private:

@@ -5,16 +5,24 @@
 #include <string>
 
 #include "rpc/endpoint.h"
+#include "support/certificate.h"
 #include "support/clock.h"
 #include "tuner/service/api.h"
 #include "tuner/worker/worker_channel.h"
 
 namespace lathe {
 
+// How what is said beyond this machine is kept from others.
+struct ConnectionSecurity {
+  std::string authority_pem;  // Of the farm; empty: nothing is encrypted, so the server must be on this machine.
+  KeyAndCertificate own;      // Of a machine that has joined; people have tokens.
+};
+
 struct ServerConnectionOptions {
   Duration deadline = std::chrono::seconds(30);  // Of each call; a worker's waiting comes on top.
   Duration patience = std::chrono::seconds(60);  // So long WatchJob tries to resume after the connection was lost.
   std::string token;                             // Says who calls, in the text form of credential.h; empty: nobody.
+  ConnectionSecurity security = {};              // For TCP; Unix sockets are as they are.
 };
 
 // Thread-safe. Every call has a deadline; kUnavailable says that nobody answers, kDeadlineExceeded that somebody was
@@ -31,7 +39,8 @@ class ServerConnection {
   virtual Status Connect(Duration limit) = 0;
 };
 
-// Connects when first used.
+// Connects when first used. Every call to a server beyond this machine fails, with what to do, where `security` names
+// no authority.
 std::unique_ptr<ServerConnection> ConnectToServer(const Endpoint& server, ServerConnectionOptions options = {});
 
 }  // namespace lathe

@@ -5,12 +5,13 @@
 namespace lathe {
 
 StatusOr<std::unique_ptr<FarmServer>> FarmServer::Start(Coordinator& coordinator, std::vector<Endpoint> listen,
-                                                        bool requires_identity) {
+                                                        const std::string& authority_folder) {
   std::unique_ptr<FarmServer> farm(new FarmServer(coordinator));
-  ASSIGN_OR_RETURN(
-      farm->server_,
-      ServiceServer::Start(
-          {.listen = std::move(listen), .workers = &farm->core_, .requires_identity = requires_identity}, farm->api_));
+  ASSIGN_OR_RETURN(farm->server_, ServiceServer::Start({.listen = std::move(listen),
+                                                        .workers = &farm->core_,
+                                                        .requires_identity = !authority_folder.empty(),
+                                                        .authority_folder = authority_folder},
+                                                       farm->api_));
   return farm;
 }
 

@@ -12,10 +12,10 @@ namespace lathe {
 
 class FarmServer {
  public:
-  // `coordinator` must outlive the server. `requires_identity`: as ServiceServerOptions has it. Unavailable if a place
-  // is taken.
+  // `coordinator` must outlive the server. `authority_folder`: as ServiceServerOptions has it, and then over TCP
+  // everybody shows who they are. Unavailable if a place is taken.
   static StatusOr<std::unique_ptr<FarmServer>> Start(Coordinator& coordinator, std::vector<Endpoint> listen,
-                                                     bool requires_identity = false);
+                                                     const std::string& authority_folder = {});
   // Sends workers away, cuts watchers after a second.
   ~FarmServer();
   const std::vector<Endpoint>& endpoints() const { return server_->endpoints(); }

@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "tuner/service/api.h"
+#include "tuner/service/authority.h"
+#include "tuner/service/tls_credentials.h"
 
 namespace lathe {
 
@@ -13,7 +15,7 @@ void QuietGrpc() {
   if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& server, const ConnectionSecurity& security) {
   QuietGrpc();
   const auto milliseconds = [](auto duration) { return static_cast<int>(std::chrono::milliseconds(duration).count()); };
   grpc::ChannelArguments arguments;
@@ -26,10 +28,13 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   // to shake hands.
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 20'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // Loopback and Unix sockets only.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // Farms are not on the other side of one.
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  if (security.authority_pem.empty() || !server.unix_path.empty())
+    return grpc::CreateCustomChannel(server.ToString(), grpc::InsecureChannelCredentials(), arguments);
+  arguments.SetSslTargetNameOverride(kServerHost);
+  return grpc::CreateCustomChannel(server.ToString(), ChannelCredentials(security), arguments);
 }
 
 }  // namespace lathe

@@ -5,6 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "tuner/service/client.h"
+
 namespace grpc {
 class Channel;
 }
@@ -17,7 +19,8 @@ inline constexpr auto kKeepaliveTimeout = std::chrono::seconds(10);
 
 // gRPC's own log lines go nowhere: whatever matters comes back as a status. GRPC_VERBOSITY brings them back.
 void QuietGrpc();
-// `address` in the form of Endpoint::ToString. Connects when first used.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
+// Connects when first used. Over TCP with an authority: encrypted, to a server of that authority under whatever
+// address.
+std::shared_ptr<grpc::Channel> MakeChannel(const Endpoint& server, const ConnectionSecurity& security);
 
 }  // namespace lathe

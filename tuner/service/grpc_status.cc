@@ -26,9 +26,11 @@ Status FromGrpcStatus(const grpc::Status& status, const std::string& call) {
     return DeadlineExceeded(fmt::format("{}: no answer in time; is the server overloaded or stopped?", call));
   }
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE && IsUnreachable(status.error_message())) {
-    return Unavailable(fmt::format(
-        "{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for devices",
-        call));
+    return Unavailable(
+        fmt::format("{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for "
+                    "devices; a farm "
+                    "with an authority wants --token-file",
+                    call));
   }
   if (status.error_code() == grpc::StatusCode::CANCELLED) {  // Not by us: a server that stops cuts its calls.
     return Unavailable(fmt::format("{}: the server ended the call before it was answered; ask again", call));

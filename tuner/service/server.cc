@@ -11,6 +11,7 @@
 #include "tuner/service/grpc_channel.h"
 #include "tuner/service/identity_service.h"
 #include "tuner/service/schedule_service.h"
+#include "tuner/service/tls_credentials.h"
 #include "tuner/service/tuning_service.h"
 #include "tuner/service/unix_socket.h"
 #include "tuner/service/worker_service.h"
@@ -39,6 +40,11 @@ void SetArguments(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, milliseconds(kMaxConnectionAge));
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
+}
+
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(const Endpoint& endpoint, const std::string& folder) {
+  const bool is_open = folder.empty() || !endpoint.unix_path.empty();
+  return is_open ? grpc::InsecureServerCredentials() : ServerCredentials(folder);
 }
 
 void EnableHealthAndReflection() {
@@ -86,7 +92,9 @@ StatusOr<std::unique_ptr<ServiceServer>> ServiceServer::Start(ServiceServerOptio
     const std::string& path = options.listen[i].unix_path;
     if (!path.empty() && SomebodyListens(path))
       return Taken(options.listen[i]);  // gRPC would remove the socket of a living server.
-    builder.AddListeningPort(options.listen[i].ToString(), grpc::InsecureServerCredentials(), &ports[i]);
+    if (options.authority_folder.empty()) RETURN_IF_ERROR(CheckOpenEndpoint(options.listen[i]));
+    builder.AddListeningPort(options.listen[i].ToString(), CredentialsOf(options.listen[i], options.authority_folder),
+                             &ports[i]);
   }
   builder.RegisterService(&shell.tuning);
   builder.RegisterService(&shell.schedules);

@@ -1,4 +1,4 @@
-// The server's gRPC end: all services of lathe.v1, standard health and reflection, on loopback or Unix sockets only.
+// The server's gRPC end: all services of lathe.v1, standard health and reflection.
 #pragma once
 
 #include <memory>
@@ -19,11 +19,14 @@ struct ServiceServerOptions {
   // Over TCP a call says who makes it (call_guard.h). Health and reflection, which tell nothing of the farm, do not
   // ask.
   bool requires_identity = false;
+  // Of the authority (authority.h) by which TCP is encrypted; empty: it is open, and of this machine only.
+  std::string authority_folder = {};
 };
 
 class ServiceServer {
  public:
-  // `api` and the workers' host must outlive the server. Unavailable if a place is taken.
+  // `api` and the workers' host must outlive the server. Unavailable if a place is taken, InvalidArgument if it
+  // may not be open.
   static StatusOr<std::unique_ptr<ServiceServer>> Start(ServiceServerOptions options, CoreApi& api);
   // Stop, with a second of grace.
   ~ServiceServer();

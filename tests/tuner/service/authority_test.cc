@@ -54,7 +54,8 @@ TEST_F(AuthorityTest, SignsForTheServerThatOthersReachByItsNames) {
   const StatusOr<CertificateFacts> server =
       VerifyCertificate(made.authority.certificate_pem, made.server.certificate_pem, Role::kServer, kAuthorityNow);
   ASSERT_TRUE(server.ok()) << server.status().ToString();
-  EXPECT_THAT(server->hosts, testing::ElementsAre("farm.example", "10.0.0.1", "localhost", "127.0.0.1", "::1"));
+  EXPECT_THAT(server->hosts,
+              testing::ElementsAre("farm.example", "10.0.0.1", kServerHost, "localhost", "127.0.0.1", "::1"));
   EXPECT_EQ(server->validity.not_before_unix_ns, kAuthorityNow - kOneHour) << "for clocks that are late";
   EXPECT_EQ(server->validity.not_after_unix_ns, kAuthorityNow + 90 * 24 * kOneHour);
 }

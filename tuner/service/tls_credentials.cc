@@ -1,0 +1,40 @@
+#include "tuner/service/tls_credentials.h"
+
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
+
+namespace lathe {
+namespace {
+
+constexpr unsigned kLookSeconds = 10;
+
+}  // namespace
+
+std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const std::string& folder) {
+  const std::string own = folder + "/server.pem";
+  grpc::experimental::TlsServerCredentialsOptions options(
+      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(own, own, folder + "/authority.pem",
+                                                                           kLookSeconds));
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  options.set_cert_request_type(GRPC_SSL_REQUEST_CLIENT_CERTIFICATE_AND_VERIFY);
+  return grpc::experimental::TlsServerCredentials(options);
+}
+
+std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(const ConnectionSecurity& security) {
+  grpc::SslCredentialsOptions options;
+  options.pem_root_certs = security.authority_pem;
+  options.pem_private_key = security.own.key_pem;
+  options.pem_cert_chain = security.own.certificate_pem;
+  return grpc::SslCredentials(options);
+}
+
+std::optional<CertificateFacts> CertificateOf(const grpc::AuthContext& context) {
+  for (const grpc::string_ref& pem : context.FindPropertyValues(GRPC_X509_PEM_CERT_PROPERTY_NAME)) {
+    StatusOr<CertificateFacts> facts = ReadCertificate({pem.data(), pem.size()});
+    if (facts.ok()) return *std::move(facts);
+  }
+  return std::nullopt;
+}
+
+}  // namespace lathe
