@@ -26,7 +26,8 @@ using Protocol = asio::generic::stream_protocol;
 using Tls = asio::ssl::stream<Protocol::socket&>;
 
 constexpr auto kHandshakeLimit = std::chrono::seconds(10);
-constexpr int kPeerTimeoutMs = 20'000;  // Unacknowledged data for that long: the peer is gone.
+constexpr size_t kMaxQueuedBytes = 8 << 20;  // A few of the largest messages.
+constexpr int kPeerTimeoutMs = 20'000;       // Unacknowledged data for that long: the peer is gone.
 
 Protocol ProtocolOf(int fd) {
   int family = AF_UNIX;
@@ -97,6 +98,9 @@ class DeviceLink::Impl : public std::enable_shared_from_this<Impl> {
     std::string bytes;
     const Status status = AppendDeviceMessage(message, stream, bytes);
     if (!status.ok()) return Fail(status.message());
+    queued_bytes_ += bytes.size();
+    if (queued_bytes_ > kMaxQueuedBytes)
+      return Fail(fmt::format("the other side does not take what is sent: {} bytes wait", queued_bytes_));
     (stream == 0 ? control_ : blobs_).push_back(std::move(bytes));
     Write();
   }
@@ -167,6 +171,7 @@ class DeviceLink::Impl : public std::enable_shared_from_this<Impl> {
     }
     output_ = std::move(queue.front());
     queue.pop_front();
+    queued_bytes_ -= output_.size();
     is_writing_ = true;
     auto on_written = [self = shared_from_this()](boost::system::error_code error, size_t) {
       self->is_writing_ = false;
@@ -194,6 +199,7 @@ class DeviceLink::Impl : public std::enable_shared_from_this<Impl> {
   std::array<char, 64 << 10> input_;
   FrameDecoder decoder_;
   std::deque<std::string> control_, blobs_;
+  size_t queued_bytes_ = 0;
   std::string output_;  // Being written.
   bool is_writing_ = false, is_leaving_ = false;
 };

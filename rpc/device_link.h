@@ -32,7 +32,7 @@ class DeviceLink {
   ~DeviceLink();  // Closes. No handler is called afterwards.
   DeviceLink(const DeviceLink&) = delete;
 
-  // `stream` is 0 for all but blob chunks.
+  // `stream` is 0 for all but blob chunks. A peer that takes nothing while 8 MiB wait for it has lost the link.
   void Send(const DeviceMessage& message, uint32_t stream = 0);
   // Calls no handler any more; what was sent still goes out, for at most a second.
   static void CloseAfterSending(std::unique_ptr<DeviceLink> link);

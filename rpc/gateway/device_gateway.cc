@@ -20,6 +20,7 @@
 
 #include "rpc/device_link.h"
 #include "rpc/gateway/device_gateway_session.h"
+#include "rpc/gateway/stranger_limits.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -83,7 +84,7 @@ class DeviceGateway::Impl {
   }
 
   void Adopt(int fd) {
-    asio::post(io_, [this, fd] { Open(fd, nullptr); });
+    asio::post(io_, [this, fd] { Open(fd, "", nullptr); });
   }
 
   void SetDesired(const std::string& device, v1::Desired desired) {
@@ -112,6 +113,9 @@ class DeviceGateway::Impl {
     std::unique_ptr<DeviceLink> link;
     asio::steady_timer alarm;
     std::optional<CertificateFacts> machine;  // By its certificate; none over the server's own socket.
+    std::string address;                      // Whence it came; empty: from this machine.
+    bool is_encrypted = false;
+    bool was_served = false;  // It was asked for a certificate, and got one.
     uint64_t instance = 0;
     bool is_up = false;    // OnDeviceUp was called.
     bool is_over = false;  // Removed at the end of the step.
@@ -141,7 +145,7 @@ class DeviceGateway::Impl {
   void Accept(Acceptor& listener) {
     listener.async_accept([this, &listener](boost::system::error_code error, auto socket) {
       if (error == asio::error::operation_aborted) return;
-      if (!error) Open(socket.release(), ContextOf(listener));
+      if (!error) Admit(std::move(socket));
       if (error) {  // Out of descriptors, most likely: let some close first.
         const auto pause = std::make_shared<asio::steady_timer>(io_, std::chrono::milliseconds(100));
         return pause->async_wait([this, &listener, pause](boost::system::error_code) { Accept(listener); });
@@ -150,23 +154,52 @@ class DeviceGateway::Impl {
     });
   }
 
-  std::shared_ptr<TlsContext> ContextOf(const asio::ip::tcp::acceptor&) {
-    return options_.authenticator == nullptr ? nullptr : options_.authenticator->Context();
+  void Admit(asio::local::stream_protocol::socket socket) { Open(socket.release(), "", nullptr); }
+
+  // Encrypted, where there is an authority; later, if its address was refused too often.
+  void Admit(asio::ip::tcp::socket socket) {
+    boost::system::error_code error;
+    const std::string address = NetworkOf(socket.remote_endpoint(error).address());
+    if (error) return;  // It has gone.
+    if (options_.authenticator == nullptr) return Open(socket.release(), address, nullptr);
+    const Duration delay = refusals_.DelayFor(address, SystemClock().Now());
+    if (delay == Duration::zero()) return Open(socket.release(), address, options_.authenticator->Context());
+    if (delayed_ >= options_.max_strangers) return;
+    ++delayed_;
+    const auto wait = std::make_shared<asio::steady_timer>(io_, delay);
+    wait->async_wait([this, wait, address,
+                      socket = std::make_shared<asio::ip::tcp::socket>(std::move(socket))](boost::system::error_code) {
+      --delayed_;
+      Open(socket->release(), address, options_.authenticator->Context());
+    });
   }
-  std::shared_ptr<TlsContext> ContextOf(const asio::local::stream_protocol::acceptor&) { return nullptr; }
+
+  // Whoever has an IPv6 address has 2^64 of them.
+  static std::string NetworkOf(const asio::ip::address& address) {
+    if (!address.is_v6() || address.to_v6().is_v4_mapped()) return address.to_string();
+    auto bytes = address.to_v6().to_bytes();
+    std::fill(bytes.begin() + 8, bytes.end(), 0);
+    return asio::ip::address_v6(bytes).to_string();
+  }
 
   static bool IsStranger(const Connection& connection) { return !connection.is_up && !connection.is_over; }
 
-  // Of those that have not said Hello the oldest goes when one too many comes. A device's place is never taken.
+  // Of those that have not said Hello one goes when one too many comes. A device's place is never taken.
   void MakeRoomForStranger() {
-    const auto strangers = std::ranges::count_if(connections_, IsStranger);
-    if (strangers < options_.max_strangers) return;
-    End(*std::ranges::find_if(connections_, IsStranger),
-        fmt::format("{} connections have not said Hello; the oldest makes room for a new one", strangers));
+    std::vector<Connection*> strangers;
+    std::vector<std::string> addresses;
+    for (Connection& connection : connections_) {
+      if (!IsStranger(connection)) continue;
+      strangers.push_back(&connection);
+      addresses.push_back(connection.address);
+    }
+    if (strangers.size() < static_cast<size_t>(options_.max_strangers)) return;
+    End(*strangers[WhoMakesRoom(addresses)],
+        fmt::format("{} connections have not said Hello; this one makes room for a new one", strangers.size()));
     Sweep();
   }
 
-  void Open(int fd, std::shared_ptr<TlsContext> tls) {
+  void Open(int fd, const std::string& address, std::shared_ptr<TlsContext> tls) {
     MakeRoomForStranger();
     connections_.emplace_back(io_, GatewaySessionOptions{.build_id = options_.build_id,
                                                          .heartbeat = options_.heartbeat,
@@ -174,6 +207,8 @@ class DeviceGateway::Impl {
                                                          .is_encrypted = tls != nullptr});
     Connection& connection = connections_.back();
     connection.self = std::prev(connections_.end());
+    connection.address = address;
+    connection.is_encrypted = tls != nullptr;
     connection.link = std::make_unique<DeviceLink>(
         io_, fd, std::move(tls),
         DeviceLink::Handlers{
@@ -253,10 +288,14 @@ class DeviceGateway::Impl {
   }
 
   void Do(Connection& connection, JoinRequested& action) {
-    connection.events.push_back(RequestSigned{options_.authenticator->Join(action.join)});
+    Answer(connection, options_.authenticator->Join(action.join));
   }
   void Do(Connection& connection, RenewRequested& action) {
-    connection.events.push_back(RequestSigned{options_.authenticator->Renew(*connection.machine, action.request_pem)});
+    Answer(connection, options_.authenticator->Renew(*connection.machine, action.request_pem));
+  }
+  static void Answer(Connection& connection, StatusOr<std::string> certificate) {
+    connection.was_served = certificate.ok();
+    connection.events.push_back(RequestSigned{std::move(certificate)});
   }
 
   // Whoever was revoked meanwhile is heard no more.
@@ -287,6 +326,7 @@ class DeviceGateway::Impl {
     connection.link.reset();
     connection.alarm.cancel();
     if (!std::exchange(connection.is_up, false)) {
+      if (connection.is_encrypted && !connection.was_served) refusals_.Refused(connection.address, SystemClock().Now());
       options_.log("device connection: " + reason);
       return;
     }
@@ -311,6 +351,8 @@ class DeviceGateway::Impl {
   std::list<asio::local::stream_protocol::acceptor> unix_listeners_;
   std::vector<std::string> socket_files_;
   std::list<Connection> connections_;
+  RefusalLog refusals_;
+  int delayed_ = 0;  // Connections whose handshake waits.
   struct Wanted {
     v1::Desired desired;
     uint64_t instance = 0;  // Of the process that was told so.

@@ -1,7 +1,9 @@
 // Machines over TLS: who is let in as whom, and what a machine makes of its server. Real sockets of 127.0.0.1, a farm
 // of one authority, time as it is.
 #include <gmock/gmock.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
@@ -151,6 +153,22 @@ TEST_F(TlsTest, RefusesWhoeverShowsNothingOrSomethingElse) {
 
 TEST_F(TlsTest, HearsNothingThatIsNotEncrypted) {
   EXPECT_THAT(Talk(nullptr, {HelloOf("board-1")}), ElementsAre(HasSubstr("closed: ")));
+}
+
+TEST_F(TlsTest, EndsALinkWhosePeerTakesNothing) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  boost::asio::io_context io;
+  std::string reason;
+  DeviceLink link(
+      io, ends[0], nullptr,
+      {.on_message = [](const DeviceMessage&) {}, .on_closed = [&](const std::string& said) { reason = said; }});
+  v1::Signed large;
+  large.set_certificate_pem(std::string(1 << 19, 'x'));
+  for (int i = 0; i < 40; ++i) link.Send(large);
+  io.run();
+  EXPECT_THAT(reason, HasSubstr("the other side does not take what is sent: "));
+  close(ends[1]);
 }
 
 TEST_F(TlsTest, EndsTheLinkOfADeviceThatWasRevoked) {
