@@ -126,7 +126,8 @@ class PretendingRunners : public TrialRunnerFactory {
 class TestDevice {
  public:
   TestDevice(Coordinator& coordinator, const std::string& folder, const std::string& name, PretendedDevice device,
-             const std::string& key = "local", double peak_gflops = 0)
+             const std::string& key = "local", double peak_gflops = 0, const std::optional<Endpoint>& place = {},
+             const std::string& identity_path = "")
       : runners_(std::move(device)) {
     v1::DeviceFacts facts = CollectDeviceFacts(name, key, {});
     facts.set_peak_gflops(peak_gflops);
@@ -134,7 +135,8 @@ class TestDevice {
         DeviceServer::Create({.facts = std::move(facts),
                               .build_id = "test",
                               .data_directory = folder + "/device-" + name,
-                              .server = SocketMaker([&coordinator] { return coordinator.gateway().MakeSocketPair(); })},
+                              .server = place ? ServerPlace(*place) : ServerPlace(Pair(coordinator)),
+                              .identity_path = identity_path},
                              runners_);
     EXPECT_TRUE(server.ok()) << server.status().message();
     server_ = *std::move(server);
@@ -146,6 +148,10 @@ class TestDevice {
   }
 
  private:
+  using ServerPlace = decltype(DeviceServerOptions::server);
+  static SocketMaker Pair(Coordinator& coordinator) {
+    return [&coordinator] { return coordinator.gateway().MakeSocketPair(); };
+  }
   PretendingRunners runners_;
   std::unique_ptr<DeviceServer> server_;
   std::thread thread_;
@@ -192,6 +198,7 @@ struct FakeFarmOptions {
   SearchFactory searches = SearchAtRandom;
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)> wrap;  // Around the store, if given.
   size_t most_jobs = 16;
+  std::function<StatusOr<std::unique_ptr<MachineAuthenticator>>(Store&)> make_authenticator = {};
   Clock* clock = &SystemClock();  // The coordinator's; workers and devices live by the real one.
 };
 
@@ -212,7 +219,8 @@ class FakeFarm {
         .schedulers = [] { return MakeRoundRobinScheduler(); },
         .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); },
         .most_jobs = options_.most_jobs,
-        .clock = options_.clock};
+        .clock = options_.clock,
+        .make_authenticator = options_.make_authenticator};
     std::unique_ptr<Store> used = *std::move(store);
     if (options_.wrap) used = options_.wrap(std::move(used));
     StatusOr<std::unique_ptr<Coordinator>> made =
@@ -239,6 +247,12 @@ class FakeFarm {
                  double peak_gflops = 0) {
     devices_.push_back(
         std::make_unique<TestDevice>(*coordinator_, folder_.path(), name, std::move(device), key, peak_gflops));
+  }
+  // By an identity file, over TLS.
+  void AddDeviceAt(const Endpoint& place, const std::string& identity_path, const std::string& name,
+                   PretendedDevice device) {
+    devices_.push_back(std::make_unique<TestDevice>(*coordinator_, folder_.path(), name, std::move(device), "local", 0,
+                                                    place, identity_path));
   }
   void RemoveDevices() { devices_.clear(); }
 

@@ -7,8 +7,10 @@
 //   commit_ms     median time from a module built to its record on disk
 #include <benchmark/benchmark.h>
 
+#include "rpc/machine_identity.h"
 #include "tests/tuner/job/fake_farm.h"
 #include "tuner/job/embedded.h"
+#include "tuner/service/machine_registrar.h"
 
 namespace lathe {
 namespace {
@@ -26,30 +28,60 @@ void Count(benchmark::State& state, const JobProgress& progress) {
   state.counters["result_to_commit_ms"] = MedianNs(progress.latencies.result_to_commit_ns) / 1e6;
 }
 
+PretendedDevice Sleeper(std::vector<TimePoint>& starts) {  // Written on the device's thread.
+  return [&starts](const v1::MeasureSpec& spec) {
+    PretendedRun run = ByTrialId(spec);
+    run.takes = kTrial;
+    run.at_go = [&starts] { starts.push_back(SystemClock().Now()); };
+    return run;
+  };
+}
+
+void Measure(benchmark::State& state, FakeFarm& farm, const std::vector<TimePoint>& starts) {
+  const int64_t job = farm.Submit(kTrials);
+  if (!farm.WaitFor(job)) return state.SkipWithError("the job did not end");
+  const JobProgress progress = *farm.coordinator().Progress(job);
+  farm.RemoveDevices();
+  const auto span = static_cast<double>((starts.back() + kTrial - starts.front()).count());
+  Duration idle{};
+  for (const int64_t gap : progress.latencies.idle_gap_ns) idle += Duration(gap);
+  state.counters["busy"] = 1 - static_cast<double>(idle.count()) / span;
+  // What is missing here is trials that lasted longer: on a loaded machine a sleeper wakes late.
+  state.counters["busy_nominal"] = static_cast<double>(kTrial.count()) * static_cast<double>(starts.size()) / span;
+  Count(state, progress);
+}
+
 void BM_StandInDevice(benchmark::State& state) {
   for (auto _ : state) {
     FakeFarm farm({.database = "lathe.db"});
-    std::vector<TimePoint> starts;  // On the device's thread.
-    farm.AddDevice("d1", [&](const v1::MeasureSpec& spec) {
-      PretendedRun run = ByTrialId(spec);
-      run.takes = kTrial;
-      run.at_go = [&starts] { starts.push_back(SystemClock().Now()); };
-      return run;
-    });
-    const int64_t job = farm.Submit(kTrials);
-    if (!farm.WaitFor(job)) return state.SkipWithError("the job did not end");
-    const JobProgress progress = *farm.coordinator().Progress(job);
-    farm.RemoveDevices();
-    const auto span = static_cast<double>((starts.back() + kTrial - starts.front()).count());
-    Duration idle{};
-    for (const int64_t gap : progress.latencies.idle_gap_ns) idle += Duration(gap);
-    state.counters["busy"] = 1 - static_cast<double>(idle.count()) / span;
-    // What is missing here is trials that lasted longer: on a loaded machine a sleeper wakes late.
-    state.counters["busy_nominal"] = static_cast<double>(kTrial.count()) * static_cast<double>(starts.size()) / span;
-    Count(state, progress);
+    std::vector<TimePoint> starts;
+    farm.AddDevice("d1", Sleeper(starts));
+    Measure(state, farm, starts);
   }
 }
 BENCHMARK(BM_StandInDevice)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
+
+// The same over TCP and TLS, by a device that has joined.
+void BM_StandInDeviceOverTls(benchmark::State& state) {
+  for (auto _ : state) {
+    TemporaryFolder folder;
+    const std::string database = folder / "farm.db", identity = folder / "identity.pem";
+    const StatusOr<Authority> authority = MakeAuthorityBeside(database, {}, SystemClock().UnixNanos());
+    FakeFarm farm({.database = "lathe.db",
+                   .make_authenticator = [&](Store& store) -> StatusOr<std::unique_ptr<MachineAuthenticator>> {
+                     return std::unique_ptr<MachineAuthenticator>(*MachineRegistrar::Make(store, database));
+                   }});
+    const InvitationCode code{DrawSecret<16>(), *CertificateDigest(authority->authority.certificate_pem)};
+    (void)farm.store().Invite({code.SecretDigest(), Role::kDevice, "d1", std::chrono::hours(1)}, "a benchmark");
+    const Endpoint place = *farm.coordinator().gateway().Listen({.host = "127.0.0.1"});
+    const auto joined = JoinFarm(place, code, {Role::kDevice, "d1"}, std::chrono::seconds(20));
+    if (!joined.ok() || !joined->Write(identity).ok()) return state.SkipWithError(joined.status().message().c_str());
+    std::vector<TimePoint> starts;
+    farm.AddDeviceAt(place, identity, "d1", Sleeper(starts));
+    Measure(state, farm, starts);
+  }
+}
+BENCHMARK(BM_StandInDeviceOverTls)->Iterations(1)->Unit(benchmark::kSecond)->UseRealTime();
 
 void BM_ThisMachine(benchmark::State& state) {
   for (auto _ : state) {
