@@ -40,5 +40,6 @@ void AddCa(CLI::App& app, int& exit_code);
 void AddInvite(CLI::App& app, int& exit_code);
 void AddCertificate(CLI::App& app, int& exit_code);
 void AddToken(CLI::App& app, int& exit_code);
+void AddAudit(CLI::App& app, int& exit_code);
 
 }  // namespace lathe

@@ -113,6 +113,8 @@ bool WriteNewSecret(const std::string& path, std::string_view bytes) {
   return is_written;
 }
 
+}  // namespace
+
 bool SyncFolderOf(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const int fd = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -121,8 +123,6 @@ bool SyncFolderOf(const std::string& path) {
   close(fd);
   return is_synced;
 }
-
-}  // namespace
 
 Status WriteSecretFile(const std::string& path, std::string_view bytes) {
   const std::string part = path + ".part";

@@ -17,6 +17,8 @@ Status WriteWholeFile(const std::string& path, std::string_view bytes);
 // A file that only its owner may read (mode 0600) takes the place of what was there: whole, and after power loss too,
 // or not at all. Its folder exists; it is no link.
 Status WriteSecretFile(const std::string& path, std::string_view bytes);
+// What names lie in the folder of `path` lasts, power loss or not. False with errno where that fails.
+bool SyncFolderOf(const std::string& path);
 // PermissionDenied if anybody but its owner may read or write it.
 StatusOr<std::string> ReadSecretFile(const std::string& path);
 

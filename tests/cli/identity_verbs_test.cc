@@ -129,6 +129,25 @@ TEST_F(IdentityVerbsTest, AVerbShowsItsTokenToAServerThatAsks) {
   unsetenv("LATHE_TOKEN");
 }
 
+TEST_F(IdentityVerbsTest, AuditShowsChangesAndRefusalsAndNothingElse) {
+  Fill();
+  EXPECT_EQ(Verb({"audit"}).err, "lathe: nobody was invited, given a token or refused\n");
+  const VerbRun made = Verb({"token", "create", "--user", "vera", "--role", "viewer"});
+  {
+    const auto store = *SqliteStore::Open(path);
+    ASSERT_TRUE(store->RecordRefusal("ipv4:10.0.0.7:5000: no token").ok());
+  }
+  const VerbRun audit = Verb({"audit"});
+  EXPECT_EQ(audit.code, 0) << audit.err;
+  EXPECT_THAT(audit.out, testing::ContainsRegex("token +viewer \"vera\" has a token until .*, by who may use"));
+  EXPECT_THAT(audit.out, testing::ContainsRegex("refusal +ipv4:10.0.0.7:5000: no token\n"));
+  EXPECT_THAT(audit.out, testing::Not(HasSubstr("trial"))) << "of other events, none";
+  EXPECT_THAT(audit.out, testing::Not(HasSubstr(made.out.substr(6, 10))));
+  const auto json = nlohmann::json::parse(Verb({"audit", "--json"}).out);
+  EXPECT_EQ(json["events"].size(), 2u);
+  EXPECT_EQ(json["events"][1]["kind"], "refusal");
+}
+
 TEST_F(IdentityVerbsTest, ATokenThatOthersCanReadIsNotSent) {
   const std::string file = WriteToken("lathe_x", 0644);
   const VerbRun run = RunVerb({"jobs", "--server", "127.0.0.1:1", "--token-file", file});

@@ -88,7 +88,9 @@ Status WriteFolder(const std::string& folder, const Authority& made) {
   Status status = WriteAll(part, made);
   if (status.ok() && std::rename(part.c_str(), folder.c_str()) != 0) status = AlreadyThere(folder);
   if (!status.ok()) std::filesystem::remove_all(part, ignored);
-  return status;
+  if (!status.ok() || SyncFolderOf(folder)) return status;
+  return Unavailable(fmt::format("make authority {}: it is made, and may be lost with the power: {}; `sync` keeps it",
+                                 folder, std::strerror(errno)));
 }
 
 }  // namespace
