@@ -15,7 +15,6 @@
 #include "cli/time_text.h"
 #include "cli/verbs.h"
 #include "compiler/import/onnx/tensor_file.h"
-#include "compiler/target/target.h"
 #include "rpc/device/runtime_status.h"
 #include "runtime/artifact.h"
 #include "runtime/cpu_features.h"
@@ -78,8 +77,7 @@ Status Compare(const Executor& executor, const std::vector<NDArray>& outputs, co
 StatusOr<int> ThreadsOf(const std::string& file) {
   const RuntimeResult<Artifact> artifact = Artifact::Open(file);
   if (!artifact.ok()) return FromRuntime(artifact.error()).WithContext(fmt::format("run {}", file));
-  ASSIGN_OR_RETURN(const Target target, Target::Parse(artifact->meta().target));
-  return std::clamp(target.num_cores(), 1, static_cast<int>(AvailableCpus().size()));
+  return std::clamp(artifact->meta().num_cores(), 1, static_cast<int>(AvailableCpus().size()));
 }
 
 double MedianOf(std::vector<double> times) {

@@ -1,6 +1,6 @@
 # Target check_headers: compiles every header by itself, without the precompiled one, so that each names what it uses. A step of
 # deploy/test, not part of `all`: it takes some minutes the first time.
-file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/support/*.h ${CMAKE_SOURCE_DIR}/runtime/*.h ${CMAKE_SOURCE_DIR}/runner/*.h
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/include/*.h ${CMAKE_SOURCE_DIR}/support/*.h ${CMAKE_SOURCE_DIR}/runtime/*.h ${CMAKE_SOURCE_DIR}/runner/*.h
      ${CMAKE_SOURCE_DIR}/compiler/*.h ${CMAKE_SOURCE_DIR}/tracker/*.h ${CMAKE_SOURCE_DIR}/rpc/*.h ${CMAKE_SOURCE_DIR}/tuner/*.h
      ${CMAKE_SOURCE_DIR}/cli/*.h ${CMAKE_SOURCE_DIR}/deploy/*.h)
 set(sources)

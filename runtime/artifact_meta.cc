@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include "runtime/kernel_abi.h"
@@ -328,6 +329,12 @@ RuntimeResult<std::vector<int64_t>> KernelMeta::ShapeOf(const ParamMeta& param, 
                         "shape of \"" + param.name + "\": an extent is negative or the size exceeds 2^47 bytes"};
   }
   return shape;
+}
+
+int ArtifactMeta::num_cores() const {
+  constexpr std::string_view kOption = "-num-cores=";  // docs/formats/target.md
+  const size_t at = target.find(kOption);
+  return at == std::string::npos ? 1 : std::max(std::atoi(target.c_str() + at + kOption.size()), 1);
 }
 
 RuntimeResult<ArtifactMeta> DecodeArtifactMeta(std::span<const std::byte> section) {

@@ -73,6 +73,9 @@ struct ArtifactMeta {
   std::vector<KernelMeta> kernels;
   std::vector<DeviceImage> images;
   std::vector<DeviceKernelMeta> device_kernels;
+
+  // The threads that the code may use: -num-cores of `target`, 1 where that says nothing.
+  int num_cores() const;
 };
 
 // Decodes a section. Reads layouts LATHE_META_OLDEST to LATHE_META_VERSION; refuses anything inconsistent

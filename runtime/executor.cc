@@ -55,6 +55,36 @@ void CopyToCompact(const TensorView& from, void* to) {
   }
 }
 
+// What the caller gives to one run, where kernels can use it.
+struct RunMemory {
+  std::vector<void*> inputs;
+  std::vector<NDArray> outputs;
+  std::vector<NDArray> copies;  // Of inputs that kernels cannot read in place.
+};
+
+bool IsAligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % LATHE_BUFFER_ALIGNMENT == 0; }
+
+// The addresses from the first byte of `tensor` to behind its last one.
+std::pair<uintptr_t, uintptr_t> AddressesOf(const TensorView& tensor) {
+  const auto begin = reinterpret_cast<uintptr_t>(tensor.data);
+  int64_t first = tensor.elem_offset, last = tensor.elem_offset, compact = 1;
+  for (size_t dim = tensor.shape.size(); dim-- > 0;) {
+    if (tensor.shape[dim] == 0) return {begin, begin};
+    const int64_t reach = (tensor.shape[dim] - 1) * (tensor.strides.empty() ? compact : tensor.strides[dim]);
+    (reach < 0 ? first : last) += reach;
+    compact *= tensor.shape[dim];
+  }
+  const int64_t bytes = tensor.dtype.bytes();
+  return {begin + static_cast<uintptr_t>(first * bytes), begin + static_cast<uintptr_t>((last + 1) * bytes)};
+}
+
+bool Overlap(const TensorView& a, const TensorView& b) {
+  if (a.data == nullptr || b.data == nullptr) return false;
+  const auto [a_begin, a_end] = AddressesOf(a);
+  const auto [b_begin, b_end] = AddressesOf(b);
+  return a_begin < b_end && b_begin < a_end;
+}
+
 bool IsPort(const GraphValue& value) {
   return value.storage == LATHE_STORAGE_INPUT || value.storage == LATHE_STORAGE_OUTPUT;
 }
@@ -78,7 +108,13 @@ struct Executor::State {
   RuntimeError FindKernels();
   RuntimeError CheckHost() const;
   RuntimeResult<std::vector<int64_t>> SymbolsOf(std::span<const TensorView> given) const;
-  RuntimeError CheckInputs(std::span<const TensorView> given, std::span<const int64_t> symbols) const;
+  RuntimeError CheckTensor(const char* kind, const TensorInfo& info, const TensorView& given,
+                           std::span<const int64_t> symbols) const;
+  // Memory that the caller gave for output `number`: as it must be, and apart from what the call reads and writes.
+  RuntimeError CheckOutput(size_t number, std::span<const TensorView> given_inputs, std::span<const TensorView> given,
+                           std::span<const int64_t> symbols) const;
+  // Checks what is given, and binds for the symbols that it tells.
+  RuntimeError Prepare(std::span<const TensorView> given_inputs, std::span<const TensorView> given_outputs);
   // Shapes, memory and arguments for these symbols; nothing to do when they are those of the last run.
   RuntimeError Bind(const std::vector<int64_t>& symbols);
   RuntimeError PlaceValues(std::span<const int64_t> symbols);
@@ -86,8 +122,14 @@ struct Executor::State {
   // Memory for output `number`: of an earlier run whose arrays nobody has any more, so that results of megabytes are
   // not mapped and cleared by the kernel anew each time.
   RuntimeResult<NDArray> TakeOutput(size_t number);
+  RuntimeResult<RunMemory> TakeRunMemory(std::span<const TensorView> given_inputs,
+                                         std::span<const TensorView> given_outputs);
+  RuntimeError CallKernels(const RunMemory& memory, std::vector<KernelTime>* times);
+  // Outputs that no kernel writes, or that another output holds.
+  void CopyOutputs(const RunMemory& memory);
   // Null for inputs and outputs, whose memory comes with each run.
   void* FixedAddress(const GraphValue& value) const;
+  void* Address(const GraphValue& value, const RunMemory& memory) const;
 
   Artifact artifact;
   Graph graph;
@@ -216,24 +258,45 @@ RuntimeResult<std::vector<int64_t>> Executor::State::SymbolsOf(std::span<const T
   return symbols;
 }
 
-RuntimeError Executor::State::CheckInputs(std::span<const TensorView> given, std::span<const int64_t> symbols) const {
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    bool fits = given[i].dtype == inputs[i].dtype && given[i].shape.size() == inputs[i].dims.size() &&
-                (given[i].strides.empty() || given[i].strides.size() == given[i].shape.size());
-    for (size_t dim = 0; fits && dim < inputs[i].dims.size(); ++dim) {
-      RUNTIME_ASSIGN_OR_RETURN(const int64_t extent, EvaluateExtent(inputs[i].dims[dim], symbols));
-      fits = given[i].shape[dim] == extent;
-    }
-    if (fits) continue;
-    const std::vector<std::string> names = graph.SymbolNames();
-    const std::string is = Join(given[i].shape, [](int64_t extent) { return std::to_string(extent); });
-    const std::string wanted = Join(inputs[i].dims, [&](const Extent& extent) {
-      const RuntimeResult<int64_t> value = EvaluateExtent(extent, symbols);
-      const std::string text = extent.ToString(names);
-      return extent.is_constant() || !value.ok() ? text : text + " = " + std::to_string(*value);
-    });
-    return {RuntimeCode::kInvalidArgument, "run: input \"" + inputs[i].name + "\" is " + given[i].dtype.Name() + " " +
-                                               is + ", " + inputs[i].dtype.Name() + " " + wanted + " required"};
+RuntimeError Executor::State::CheckTensor(const char* kind, const TensorInfo& info, const TensorView& given,
+                                          std::span<const int64_t> symbols) const {
+  bool fits = given.dtype == info.dtype && given.shape.size() == info.dims.size() &&
+              (given.strides.empty() || given.strides.size() == given.shape.size());
+  for (size_t dim = 0; fits && dim < info.dims.size(); ++dim) {
+    RUNTIME_ASSIGN_OR_RETURN(const int64_t extent, EvaluateExtent(info.dims[dim], symbols));
+    fits = given.shape[dim] == extent;
+  }
+  if (fits) return {};
+  const std::vector<std::string> names = graph.SymbolNames();
+  const std::string is = Join(given.shape, [](int64_t extent) { return std::to_string(extent); });
+  const std::string wanted = Join(info.dims, [&](const Extent& extent) {
+    const RuntimeResult<int64_t> value = EvaluateExtent(extent, symbols);
+    const std::string text = extent.ToString(names);
+    return extent.is_constant() || !value.ok() ? text : text + " = " + std::to_string(*value);
+  });
+  return {RuntimeCode::kInvalidArgument, std::string("run: ") + kind + " \"" + info.name + "\" is " +
+                                             given.dtype.Name() + " " + is + ", " + info.dtype.Name() + " " + wanted +
+                                             " required"};
+}
+
+RuntimeError Executor::State::CheckOutput(size_t number, std::span<const TensorView> given_inputs,
+                                          std::span<const TensorView> given, std::span<const int64_t> symbols) const {
+  const TensorView& output = given[number];
+  if (output.data == nullptr) return {};
+  const std::string& name = outputs[number].name;
+  RUNTIME_RETURN_IF_ERROR(CheckTensor("output", outputs[number], output, symbols));
+  if (!output.strides.empty() || output.elem_offset != 0)
+    return {RuntimeCode::kInvalidArgument,
+            "run: output \"" + name + "\" has strides or an offset; give compact memory"};
+  for (size_t i = 0; i < given_inputs.size(); ++i) {
+    if (Overlap(output, given_inputs[i]))
+      return {RuntimeCode::kInvalidArgument,
+              "run: output \"" + name + "\" overlaps input \"" + inputs[i].name + "\"; give it memory of its own"};
+  }
+  for (size_t i = 0; i < number; ++i) {
+    if (Overlap(output, given[i]))
+      return {RuntimeCode::kInvalidArgument,
+              "run: output \"" + name + "\" overlaps output \"" + outputs[i].name + "\"; give it memory of its own"};
   }
   return {};
 }
@@ -337,52 +400,94 @@ RuntimeResult<NDArray> Executor::State::TakeOutput(size_t number) {
   return made;
 }
 
-RuntimeResult<std::vector<NDArray>> Executor::Run(std::span<const TensorView> inputs, std::vector<KernelTime>* times) {
-  State& state = *state_;
-  const Graph& graph = state.graph;
-  if (inputs.size() != state.inputs.size()) {
-    return RuntimeError{RuntimeCode::kInvalidArgument,
-                        FormatText("run: %zu inputs given, %zu required", inputs.size(), state.inputs.size())};
+RuntimeError Executor::State::Prepare(std::span<const TensorView> given_inputs,
+                                      std::span<const TensorView> given_outputs) {
+  if (given_inputs.size() != inputs.size()) {
+    return {RuntimeCode::kInvalidArgument,
+            FormatText("run: %zu inputs given, %zu required", given_inputs.size(), inputs.size())};
   }
-  RUNTIME_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, state.SymbolsOf(inputs));
-  RUNTIME_RETURN_IF_ERROR(state.CheckInputs(inputs, symbols));
-  RUNTIME_RETURN_IF_ERROR(state.Bind(symbols));
-  std::vector<NDArray> copies, outputs;
-  std::vector<void*> input_data;
-  for (const TensorView& input : inputs) {
-    input_data.push_back(input.data);
-    const bool is_aligned = reinterpret_cast<uintptr_t>(input.data) % LATHE_BUFFER_ALIGNMENT == 0;
-    if (is_aligned && input.strides.empty() && input.elem_offset == 0) continue;
+  if (given_outputs.size() != outputs.size()) {
+    return {RuntimeCode::kInvalidArgument,
+            FormatText("run: %zu outputs given, %zu required", given_outputs.size(), outputs.size())};
+  }
+  RUNTIME_ASSIGN_OR_RETURN(const std::vector<int64_t> symbols, SymbolsOf(given_inputs));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    RUNTIME_RETURN_IF_ERROR(CheckTensor("input", inputs[i], given_inputs[i], symbols));
+  for (size_t i = 0; i < outputs.size(); ++i)
+    RUNTIME_RETURN_IF_ERROR(CheckOutput(i, given_inputs, given_outputs, symbols));
+  return Bind(symbols);
+}
+
+RuntimeResult<RunMemory> Executor::State::TakeRunMemory(std::span<const TensorView> given_inputs,
+                                                        std::span<const TensorView> given_outputs) {
+  RunMemory memory;
+  for (const TensorView& input : given_inputs) {
+    memory.inputs.push_back(input.data);
+    if (IsAligned(input.data) && input.strides.empty() && input.elem_offset == 0) continue;
     RUNTIME_ASSIGN_OR_RETURN(NDArray copy, NDArray::Create(input.dtype, {input.shape.begin(), input.shape.end()}));
     CopyToCompact(input, copy.data());
-    input_data.back() = copy.data();
-    copies.push_back(std::move(copy));
+    memory.inputs.back() = copy.data();
+    memory.copies.push_back(std::move(copy));
   }
-  for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    RUNTIME_ASSIGN_OR_RETURN(NDArray output, state.TakeOutput(i));
-    outputs.push_back(std::move(output));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorView& given = given_outputs[i];
+    if (given.data != nullptr && IsAligned(given.data)) {
+      memory.outputs.push_back(NDArray::Over(given.data, given.dtype, {given.shape.begin(), given.shape.end()}));
+      continue;
+    }
+    RUNTIME_ASSIGN_OR_RETURN(NDArray output, TakeOutput(i));
+    memory.outputs.push_back(std::move(output));
   }
-  const auto base = [&](const GraphValue& value) -> void* {
-    if (value.storage == LATHE_STORAGE_INPUT) return input_data[value.place];
-    return value.storage == LATHE_STORAGE_OUTPUT ? outputs[value.place].data() : state.FixedAddress(value);
-  };
-  if (times != nullptr) times->clear();
-  for (BoundCall& call : state.calls) {
+  return memory;
+}
+
+void* Executor::State::Address(const GraphValue& value, const RunMemory& memory) const {
+  if (value.storage == LATHE_STORAGE_INPUT) return memory.inputs[value.place];
+  return value.storage == LATHE_STORAGE_OUTPUT ? memory.outputs[value.place].data() : FixedAddress(value);
+}
+
+RuntimeError Executor::State::CallKernels(const RunMemory& memory, std::vector<KernelTime>* times) {
+  for (BoundCall& call : calls) {
     for (const PortArgument& port : call.ports)
-      call.arguments.buffers[port.index] = static_cast<char*>(base(graph.values[port.value])) + port.shift;
+      call.arguments.buffers[port.index] = static_cast<char*>(Address(graph.values[port.value], memory)) + port.shift;
     const auto begin = std::chrono::steady_clock::now();
-    RUNTIME_RETURN_IF_ERROR(CallKernel(call.kernel, call.arguments, state.context));
+    RUNTIME_RETURN_IF_ERROR(CallKernel(call.kernel, call.arguments, context));
     const std::chrono::nanoseconds taken = std::chrono::steady_clock::now() - begin;
     if (times != nullptr) times->push_back({&call.kernel.meta->name, taken.count()});
   }
-  for (size_t i = 0; i < outputs.size(); ++i) {  // Results that no kernel writes, or that another output holds.
+  return {};
+}
+
+void Executor::State::CopyOutputs(const RunMemory& memory) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
     const uint32_t number = graph.outputs[i].value;
     const GraphValue& value = graph.values[number];
     if (value.storage == LATHE_STORAGE_OUTPUT && value.place == i) continue;
-    const PlacedValue& place = state.placed[number];
-    CopyToCompact({base(value), value.dtype, place.shape, place.strides, place.offset}, outputs[i].data());
+    const PlacedValue& place = placed[number];
+    CopyToCompact({Address(value, memory), value.dtype, place.shape, place.strides, place.offset},
+                  memory.outputs[i].data());
   }
-  return outputs;
+}
+
+RuntimeResult<std::vector<NDArray>> Executor::Run(std::span<const TensorView> inputs, std::vector<KernelTime>* times) {
+  return RunInto(inputs, std::vector<TensorView>(state_->outputs.size()), times);
+}
+
+RuntimeResult<std::vector<NDArray>> Executor::RunInto(std::span<const TensorView> inputs,
+                                                      std::span<const TensorView> outputs,
+                                                      std::vector<KernelTime>* times) {
+  RUNTIME_RETURN_IF_ERROR(state_->Prepare(inputs, outputs));
+  RUNTIME_ASSIGN_OR_RETURN(RunMemory memory, state_->TakeRunMemory(inputs, outputs));
+  if (times != nullptr) times->clear();
+  RUNTIME_RETURN_IF_ERROR(state_->CallKernels(memory, times));
+  state_->CopyOutputs(memory);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    NDArray& output = memory.outputs[i];
+    if (outputs[i].data == nullptr || outputs[i].data == output.data()) continue;
+    std::memcpy(outputs[i].data, output.data(), static_cast<size_t>(output.size_bytes()));
+    output = NDArray::Over(outputs[i].data, output.dtype(), output.shape());
+  }
+  return std::move(memory.outputs);
 }
 
 }  // namespace lathe

@@ -52,6 +52,11 @@ class Executor {
   // cannot read in place (strides, an offset, an address that is not aligned) are copied. With `times`, one row per
   // kernel call.
   RuntimeResult<std::vector<NDArray>> Run(std::span<const TensorView> inputs, std::vector<KernelTime>* times = nullptr);
+  // The same, with one view per output: one that has `data` is compact memory of the caller's that the output is
+  // written to (in place where it is aligned to LATHE_BUFFER_ALIGNMENT), and that overlaps no other tensor of the call;
+  // the array of that output is this memory. One without `data` is as in Run.
+  RuntimeResult<std::vector<NDArray>> RunInto(std::span<const TensorView> inputs, std::span<const TensorView> outputs,
+                                              std::vector<KernelTime>* times = nullptr);
 
  private:
   struct State;

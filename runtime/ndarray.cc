@@ -51,6 +51,15 @@ RuntimeResult<NDArray> NDArray::Create(DType dtype, std::vector<int64_t> shape) 
   return array;
 }
 
+NDArray NDArray::Over(void* data, DType dtype, std::vector<int64_t> shape) {
+  NDArray array;
+  array.storage_ = std::shared_ptr<void>(data, [](void*) {});
+  array.dtype_ = dtype;
+  array.num_elements_ = CountElements(shape).value_or(0);
+  array.shape_ = std::move(shape);
+  return array;
+}
+
 RuntimeResult<NDArray> NDArray::Reshape(std::vector<int64_t> shape) const {
   const std::optional<int64_t> count = CountElements(shape);
   if (count != num_elements_) {

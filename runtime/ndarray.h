@@ -25,6 +25,8 @@ class NDArray {
  public:
   // Fails when an extent is negative or memory is not to be had.
   static RuntimeResult<NDArray> Create(DType dtype, std::vector<int64_t> shape);
+  // Somebody else's compact memory, which outlives the array and its copies. `shape` is one that Create would take.
+  static NDArray Over(void* data, DType dtype, std::vector<int64_t> shape);
   // The same elements under another shape of as many elements.
   RuntimeResult<NDArray> Reshape(std::vector<int64_t> shape) const;
 

@@ -81,6 +81,13 @@ TEST(Artifact, NamesTheArgumentThatDoesNotFit) {
   EXPECT_EQ(message({right.view()}), "call add: 1 buffers and 0 scalars given, 3 and 0 required");
 }
 
+TEST(Artifact, SaysHowManyThreadsItsTargetHas) {
+  const auto cores = [](const char* target) { return ArtifactMeta{.target = target}.num_cores(); };
+  EXPECT_EQ(cores("llvm -mcpu=x86-64-v3 -mtriple=x86_64-linux-gnu -num-cores=12"), 12);
+  EXPECT_EQ(cores("llvm -num-cores=2 -mcpu=x86-64-v3"), 2);
+  for (const char* none : {"llvm", "", "llvm -num-cores=", "llvm -num-cores=-3"}) EXPECT_EQ(cores(none), 1) << none;
+}
+
 TEST(Artifact, StillRunsKernelAbi1) {
   const RuntimeResult<Artifact> artifact = Artifact::Open(KernelPath("layout1"));
   ASSERT_TRUE(artifact.ok()) << artifact.error().message;

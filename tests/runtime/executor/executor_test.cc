@@ -179,6 +179,42 @@ TEST(Executor, TakesMemoryOfResultsThatNobodyHasAnyMore) {
   EXPECT_EQ((*fourth)[0].data(), b);
 }
 
+TEST(Executor, WritesToMemoryOfTheCallers) {
+  RuntimeResult<Executor> executor = Executor::Load(ArtifactPath(), Pool());
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  const NDArray image = Image(), aligned = *NDArray::Create(kFloat32, {1, 1000});
+  std::vector<float> shifted(1001, -1.0f);
+  const std::vector<TensorView> inputs = {image.view()};
+  const auto expected = executor->Run(inputs);
+  ASSERT_TRUE(expected.ok());
+  const std::vector<TensorView> views = {aligned.view(), {shifted.data() + 1, kFloat32, aligned.shape()}};
+  for (const TensorView& view : views) {
+    const auto outputs = executor->RunInto(inputs, std::vector<TensorView>{view});
+    ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+    EXPECT_EQ((*outputs)[0].data(), view.data);
+    EXPECT_EQ(std::memcmp(view.data, (*expected)[0].data(), 1000 * sizeof(float)), 0);
+  }
+  EXPECT_EQ(shifted[0], -1.0f);
+}
+
+TEST(Executor, RefusesMemoryForOutputsThatItCannotUse) {
+  RuntimeResult<Executor> executor = Executor::Load(ArtifactPath(), Pool());
+  ASSERT_TRUE(executor.ok()) << executor.error().message;
+  const NDArray image = Image(), small = *NDArray::Create(kFloat32, {1, 10});
+  const std::vector<TensorView> inputs = {image.view()};
+  const auto message = [&](const TensorView& output) {
+    return executor->RunInto(inputs, std::vector<TensorView>{output}).error().message;
+  };
+  EXPECT_EQ(message(small.view()), "run: output \"logits\" is float32 [1, 10], float32 [1, 1000] required");
+  const std::vector<int64_t> shape = {1, 1000}, strides = {1000, 1};
+  EXPECT_EQ(message({small.data(), kFloat32, shape, strides}),
+            "run: output \"logits\" has strides or an offset; give compact memory");
+  float* last = image.as<float>().data() + image.num_elements() - 1;
+  EXPECT_EQ(message({last, kFloat32, shape}),
+            "run: output \"logits\" overlaps input \"image\"; give it memory of its own");
+  EXPECT_EQ(executor->RunInto(inputs, {}).error().message, "run: 0 outputs given, 1 required");
+}
+
 TEST(Executor, RefusesWrongInputs) {
   RuntimeResult<Executor> executor = Executor::Load(ArtifactPath(), Pool());
   ASSERT_TRUE(executor.ok()) << executor.error().message;
