@@ -2,66 +2,82 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
-#include <map>
 #include <nlohmann/json.hpp>
 
+#include "cli/compile_report.h"
 #include "cli/database_path.h"
 #include "cli/given_schedules.h"
 #include "cli/message_json.h"
 #include "cli/network.h"
+#include "cli/place.h"
 #include "cli/report_error.h"
-#include "cli/text_table.h"
-#include "cli/time_text.h"
+#include "cli/session.h"
 #include "cli/verbs.h"
 #include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/database/pack.h"
+#include "tuner/measure/child_program.h"
 
 namespace lathe {
 namespace {
 
 struct CompileOptions {
-  std::string file, output, target = "auto", database, schedules;
+  std::string file, output, target = "auto", schedules, report;
+  Place place;
   NetworkFlags network;
   int opt_level = 3;
-  bool is_json = false;
+  bool is_json = false, fails_on_miss = false;
 };
 
-void Print(const CompiledNetwork& network, const CompileOptions& options) {
-  nlohmann::ordered_json json = {{"output", network.artifact.path},
-                                 {"size_bytes", network.artifact.size_bytes},
-                                 {"digest", network.artifact.digest.ToHex()},
-                                 {"kernels", nlohmann::ordered_json::array()}};
-  TextTable table({"KERNEL", ">WORKLOAD", ">CALLS", ">SCHEDULE", ">KNOWN TIME"});
-  int known = 0;
-  for (const NetworkKernel& kernel : network.kernels) {
-    const std::string source(ScheduleSourceName(kernel.source));
-    known += kernel.source != ScheduleSource::kMiss;
-    json["kernels"].push_back(
-        {{"name", kernel.name}, {"workload", kernel.workload.ToHex()}, {"calls", kernel.calls}, {"schedule", source}});
-    if (kernel.source == ScheduleSource::kMiss)
-      json["kernels"].back()[kernel.is_refused ? "refused" : "why"] = kernel.why;
-    table.Add({kernel.name, kernel.workload.ToHex().substr(0, 12), std::to_string(kernel.calls), source,
-               FormatNs(kernel.best_ns)});
+// Where schedules are looked up; nullopt: nobody named a place, and the user has none.
+StatusOr<std::optional<Session>> OpenPlace(const Place& place) {
+  if (place.server.empty()) {
+    const std::string database = DatabasePath(place.database);
+    const bool exists = std::filesystem::exists(database);
+    if (!exists && place.database.empty()) return std::optional<Session>();
+    if (!exists)
+      return NotFound(fmt::format("open {}: no such file; tune something first or check the path", database));
   }
-  if (options.is_json)
-    PrintJson(json);
-  else
-    std::fputs(table.Render().c_str(), stdout);
-  std::map<std::string, int> misses;
-  for (const NetworkKernel& kernel : network.kernels) {
-    if (kernel.is_refused)
-      std::fprintf(stderr, "%s: the known schedule does not build any more: %s; tune again for a new one\n",
-                   kernel.name.c_str(), kernel.why.c_str());
-    else if (kernel.source == ScheduleSource::kMiss)
-      ++misses[kernel.why];
+  ASSIGN_OR_RETURN(Session session, Session::Open(place, Access::kRead));
+  return std::optional<Session>(std::move(session));
+}
+
+// The command that makes what is missing.
+std::string TuneCommand(const CompileOptions& options, const NetworkPlan& plan) {
+  std::string network = fmt::format("{} --target \"{}\"", options.file, plan.target);
+  for (const std::string& shape : options.network.input_shapes) network += " --input-shape " + shape;
+  if (options.network.winograd) network += " --winograd";
+  std::string tune = "`lathe tune " + network;
+  for (const NetworkKernel& kernel : plan.kernels)
+    if (plan.NumMissed() == 1 && kernel.source == ScheduleSource::kMiss) tune += " --tasks " + kernel.name;
+  if (!options.place.server.empty()) return tune + " --server " + options.place.server + "` tunes it";
+  if (options.place.database.empty()) return tune + "` tunes it";
+  if (!IsPack(options.place.database)) return tune + " --db " + options.place.database + "` tunes it";
+  return tune + "` tunes it, then `lathe db pack " + network + " -o " + options.place.database + "`";
+}
+
+// Of all that decides the bytes of the artifact: also of the program that builds it.
+StatusOr<Digest> InputsOf(const NetworkPlan& plan, const std::string& builder) {
+  ASSIGN_OR_RETURN(const std::string program, ReadWholeFile(builder));
+  return Sha256(plan.ContentDigest().ToHex() + Sha256(program).ToHex());
+}
+
+StatusOr<CompiledNetwork> BuildUnlessThere(const relax::IRModule& module, const Target& target, NetworkPlan plan,
+                                           const Digest& inputs, const CompileOptions& options) {
+  const std::string output = AbsolutePath(options.output);
+  if (!options.report.empty()) {
+    const StatusOr<std::string> report = ReadWholeFile(options.report);
+    const auto artifact = report.ok() ? AlreadyBuilt(*report, inputs, output) : std::nullopt;
+    if (artifact) {
+      LogLine(fmt::format("{}: up to date", options.output));
+      return CompiledNetwork{*artifact, std::move(plan.kernels)};
+    }
   }
-  for (const auto& [why, count] : misses) std::fprintf(stderr, "%d MISS: %s\n", count, why.c_str());
-  std::fprintf(stderr,
-               "%s: %d of %zu kernels with known schedules, the others by default ones; %.1f MiB\nnext: lathe run %s\n",
-               network.artifact.path.c_str(), known, network.kernels.size(),
-               static_cast<double>(network.artifact.size_bytes) / (1 << 20), network.artifact.path.c_str());
+  ASSIGN_OR_RETURN(const std::string place, OutputFile(output));
+  BuilderProcess builder({.program = ProgramBeside("lathe-builder")});
+  return CompileNetwork(module, target, std::move(plan), builder, place, kNetworkBuildTimeout);
 }
 
 StatusOr<int> Run(const CompileOptions& options) {
@@ -71,19 +87,33 @@ StatusOr<int> Run(const CompileOptions& options) {
   if (std::filesystem::equivalent(output, options.file, error))
     return InvalidArgument(fmt::format("write {}: it is the model itself; name another file", options.output));
   ASSIGN_OR_RETURN(const relax::IRModule module, LoadNetwork(options.file, options.network, target, options.opt_level));
-  std::unique_ptr<SqliteStore> store;
-  const std::string database = DatabasePath(options.database);
-  if (std::filesystem::exists(database)) {
-    ASSIGN_OR_RETURN(store, OpenSchedules(database));
-  } else if (!options.database.empty()) {
-    return NotFound(fmt::format("open {}: no such file; tune something first or check the path", database));
-  }
-  ScheduleLookup lookup = LookupIn(store.get(), target);
+  ASSIGN_OR_RETURN(std::optional<Session> session, OpenPlace(options.place));
+  ScheduleLookup lookup = session ? LookupIn(session->schedules(), target) : KnowsNothing("there is no database");
   if (!options.schedules.empty()) {
     ASSIGN_OR_RETURN(lookup, LookupGiven(module, options.schedules, std::move(lookup)));
   }
-  ASSIGN_OR_RETURN(const CompiledNetwork network, BuildNetwork(module, target, lookup, output));
-  Print(network, options);
+  ASSIGN_OR_RETURN(NetworkPlan plan, PlanNetwork(module, target, lookup));
+  const std::string command = TuneCommand(options, plan);
+  if (options.fails_on_miss && plan.NumMissed() > 0) {
+    PrintKernels(plan.kernels);
+    return MissError(options.file, plan.target, plan.kernels, command);
+  }
+  ASSIGN_OR_RETURN(const Digest inputs, InputsOf(plan, ProgramBeside("lathe-builder")));
+  ASSIGN_OR_RETURN(const CompiledNetwork network, BuildUnlessThere(module, target, std::move(plan), inputs, options));
+  const nlohmann::ordered_json report = ReportOf(network, inputs);
+  if (options.is_json)
+    PrintJson(report);
+  else
+    PrintKernels(network.kernels);
+  PrintSummary(network);
+  const bool is_refused = std::ranges::any_of(network.kernels, &NetworkKernel::is_refused);
+  if (options.fails_on_miss && is_refused) {
+    std::filesystem::remove(output, error);
+    return MissError(options.file, target.ToString(), network.kernels, command);
+  }
+  if (!options.report.empty())
+    RETURN_IF_ERROR(
+        WriteAside(options.report, report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
   return kExitOk;
 }
 
@@ -98,10 +128,14 @@ void AddCompile(CLI::App& app, int& exit_code) {
   verb->add_option("--opt-level", options->opt_level, "0: operators on their own ... 3: fused, weights laid out")
       ->check(CLI::Range(0, 3))
       ->capture_default_str();
-  verb->add_option("--db", options->database,
-                   "Database file, or a pack (default $LATHE_DB or ~/.local/share/lathe/lathe.db)");
+  AddPlaceFlags(*verb, options->place);
   verb->add_option("--schedules", options->schedules,
                    "FILE.py: schedules to take for the kernels that it names, as `lathe show --schedules` prints them");
+  verb->add_flag("--fail-on-miss", options->fails_on_miss,
+                 "Build nothing, and exit with 3, where a kernel has no known schedule");
+  verb->add_option("--report", options->report,
+                   "Also write the JSON document to this file; if it says that the output was built from the same "
+                   "model, schedules and compiler, nothing is built");
   verb->add_flag("--json", options->is_json, "Print the kernels as JSON");
   verb->callback([options, &exit_code] {
     const StatusOr<int> code = Run(*options);

@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
-#include <cstring>
 #include <map>
 
 #include "cli/database_path.h"
@@ -67,17 +65,6 @@ Status AddTask(Store& store, const Digest& workload, const PackedTask& wanted, P
   packed.pack.workloads.push_back(std::move(stored));
   packed.pack.records.insert(packed.pack.records.end(), chosen.begin(), chosen.end());
   return OkStatus();
-}
-
-// The file appears under its name only when it is whole.
-Status WriteAside(const std::string& name, const std::string& text) {
-  ASSIGN_OR_RETURN(const std::string path, OutputFile(name));
-  const std::string part = path + ".part";
-  RETURN_IF_ERROR(WriteWholeFile(part, text));
-  if (std::rename(part.c_str(), path.c_str()) == 0) return OkStatus();
-  const int error = errno;
-  std::remove(part.c_str());
-  return Unavailable(fmt::format("write {}: {}", name, std::strerror(error)));
 }
 
 StatusOr<int> RunPack(const PackFlags& flags) {

@@ -16,14 +16,12 @@
 #include "compiler/schedule/builtin_intrin.h"
 #include "rpc/device/runtime_status.h"
 #include "support/status_macros.h"
-#include "tuner/database/store.h"
 #include "tuner/measure/child_program.h"
 #include "tuner/measure/parse_workload.h"
+#include "tuner/service/api.h"
 
 namespace lathe {
 namespace {
-
-constexpr Duration kBuildTimeout = std::chrono::minutes(10);
 
 void SayWhatIsFrozen(const relax::IRModule& module) {
   const AttrMap& attrs = module.functions[0].attrs;
@@ -42,10 +40,6 @@ relax::LayoutTarget LayoutTargetOf(const Target& target, const NetworkFlags& fla
   for (const DotIntrin& dot : DotIntrins())
     if (target.Has(dot.feature)) layouts.dots.push_back({dot.a, dot.b, dot.c, dot.lanes, dot.parts});
   return layouts;
-}
-
-bool IsCurrent(const CodegenVersion& version) {
-  return version.llvm_major == kCodegenVersion / 1000 && version.revision == kCodegenVersion % 1000;
 }
 
 }  // namespace
@@ -111,45 +105,62 @@ StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const NetworkFlag
 namespace {
 
 // What stands in the place of a record for the target: the first three targets that there are records for.
-std::string WhyMissed(const std::vector<TuningRecord>& records) {
+std::string WhyMissed(const v1::ListBestResponse& best) {
   std::vector<std::string> targets;
-  for (const TuningRecord& record : records) {
-    const std::string text = fmt::format("\"{}\"", record.key.target);
-    if (record.timings && std::find(targets.begin(), targets.end(), text) == targets.end()) targets.push_back(text);
+  for (const v1::Record& record : best.records()) {
+    const std::string text = fmt::format("\"{}\"", record.key().target());
+    if (record.has_timings() && std::find(targets.begin(), targets.end(), text) == targets.end())
+      targets.push_back(text);
   }
   if (targets.empty()) return "not tuned";
   if (targets.size() > 3) targets.resize(3), targets.push_back("...");
   return fmt::format("tuned for {}", fmt::join(targets, ", "));
 }
 
+bool IsCurrent(const v1::Record& record) {
+  const StatusOr<CodegenVersion> version = CodegenVersion::Parse(record.key().codegen_version());
+  return version.ok() && version->llvm_major == kCodegenVersion / 1000 && version->revision == kCodegenVersion % 1000;
+}
+
+// Of this code generator before others, then the fastest; the first of equal ones.
+const v1::Record* BestFor(const std::string& target, const v1::ListBestResponse& best) {
+  const v1::Record* chosen = nullptr;
+  const auto rank = [](const v1::Record& r) { return std::pair(!IsCurrent(r), r.timings().median_ns()); };
+  for (const v1::Record& record : best.records()) {
+    if (record.key().target() != target || !record.has_timings()) continue;
+    if (chosen == nullptr || rank(record) < rank(*chosen)) chosen = &record;
+  }
+  return chosen;
+}
+
 }  // namespace
 
-ScheduleLookup LookupIn(Store* store, const Target& target) {
-  return [store, text = target.ToString()](const Digest& digest) -> StatusOr<LookupAnswer> {
-    if (store == nullptr) return LookupAnswer{std::nullopt, "there is no database"};
-    ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, store->ListBest(digest));
-    const TuningRecord* best = nullptr;
-    const auto rank = [](const TuningRecord& r) {
-      return std::pair(!IsCurrent(r.key.codegen_version), r.timings->median_ns);
-    };
-    for (const TuningRecord& record : records) {
-      if (record.key.target != text || !record.timings) continue;
-      if (best == nullptr || rank(record) < rank(*best)) best = &record;
-    }
-    if (best == nullptr) return LookupAnswer{std::nullopt, WhyMissed(records)};
-    ASSIGN_OR_RETURN(const Workload workload, store->GetWorkload(digest));
-    RETURN_IF_ERROR(ParseWorkload(workload.digest, workload.name, workload.text).status());
-    const ScheduleSource source = IsCurrent(best->key.codegen_version) ? ScheduleSource::kHit : ScheduleSource::kStale;
-    return LookupAnswer{KnownSchedule{workload.text, best->trace_json, source, best->timings->median_ns}, ""};
+ScheduleLookup LookupIn(ScheduleApi& schedules, const Target& target) {
+  return [&schedules, text = target.ToString()](const Digest& digest) -> StatusOr<LookupAnswer> {
+    v1::ListBestRequest request;
+    request.set_workload(std::string(digest.raw()));
+    ASSIGN_OR_RETURN(const v1::ListBestResponse listed, schedules.ListBest(request));
+    const v1::Record* best = BestFor(text, listed);
+    if (best == nullptr) return LookupAnswer{std::nullopt, WhyMissed(listed)};
+    v1::FindWorkloadRequest find;
+    find.set_hex_prefix(digest.ToHex());
+    ASSIGN_OR_RETURN(const v1::FindWorkloadResponse found, schedules.FindWorkload(find));
+    const v1::Workload& workload = found.workload();
+    RETURN_IF_ERROR(ParseWorkload(digest, workload.name(), workload.text()).status());
+    const ScheduleSource source = IsCurrent(*best) ? ScheduleSource::kHit : ScheduleSource::kStale;
+    return LookupAnswer{KnownSchedule{workload.text(), best->trace_json(), source, best->timings().median_ns()}, ""};
   };
 }
 
-StatusOr<LookupAnswer> KnowsNothing(const Digest&) { return LookupAnswer{}; }
+ScheduleLookup KnowsNothing(std::string why) {
+  return [why = std::move(why)](const Digest&) -> StatusOr<LookupAnswer> { return LookupAnswer{std::nullopt, why}; };
+}
 
 StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Target& target,
                                        const ScheduleLookup& lookup, const std::string& output_path) {
+  ASSIGN_OR_RETURN(NetworkPlan plan, PlanNetwork(module, target, lookup));
   BuilderProcess builder({.program = ProgramBeside("lathe-builder")});
-  return CompileNetwork(module, target, lookup, builder, output_path, kBuildTimeout);
+  return CompileNetwork(module, target, std::move(plan), builder, output_path, kNetworkBuildTimeout);
 }
 
 StatusOr<std::vector<double>> TimeNetworks(const std::vector<std::string>& paths, const std::vector<int>& cpus,

@@ -16,7 +16,7 @@ class App;
 
 namespace lathe {
 
-class Store;
+class ScheduleApi;
 
 // How a network is read, as flags say it.
 struct NetworkFlags {
@@ -36,10 +36,13 @@ StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std
 StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const NetworkFlags& flags, const Target& target,
                                       int opt_level);
 
-// Answers from the best records of `store` for exactly this target; `store` may be nullptr: everything is a miss.
-ScheduleLookup LookupIn(Store* store, const Target& target);
-// Knows nothing: the untuned network.
-StatusOr<LookupAnswer> KnowsNothing(const Digest& workload);
+// Answers from the best records that `schedules` knows for exactly this target. Borrows `schedules`.
+ScheduleLookup LookupIn(ScheduleApi& schedules, const Target& target);
+// Knows nothing, because of `why`: the untuned network.
+ScheduleLookup KnowsNothing(std::string why);
+
+// How long a builder may take for a network.
+inline constexpr Duration kNetworkBuildTimeout = std::chrono::minutes(10);
 
 // Compiles with a builder of its own.
 StatusOr<CompiledNetwork> BuildNetwork(const relax::IRModule& module, const Target& target,

@@ -125,9 +125,9 @@ StatusOr<NetworkTimes> TimeUntunedAndTuned(const relax::IRModule& network, const
                                            const std::vector<int>& cpus) {
   constexpr int kRepeats = 15;
   StatusOr<NetworkTimes> times = [&]() -> StatusOr<NetworkTimes> {
-    ASSIGN_OR_RETURN(const std::unique_ptr<SqliteStore> store, SqliteStore::OpenReadOnly(database));
-    RETURN_IF_ERROR(BuildNetwork(network, target, KnowsNothing, files.untuned).status());
-    RETURN_IF_ERROR(BuildNetwork(network, target, LookupIn(store.get(), target), files.tuned).status());
+    ASSIGN_OR_RETURN(Session session, Session::Open({.database = database}, Access::kRead));
+    RETURN_IF_ERROR(BuildNetwork(network, target, KnowsNothing("untuned"), files.untuned).status());
+    RETURN_IF_ERROR(BuildNetwork(network, target, LookupIn(session.schedules(), target), files.tuned).status());
     ASSIGN_OR_RETURN(const std::vector<double> medians, TimeNetworks({files.untuned, files.tuned}, cpus, kRepeats));
     return NetworkTimes{medians[0], medians[1]};
   }();

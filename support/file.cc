@@ -6,9 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+
+#include "support/status_macros.h"
 
 namespace lathe {
 
@@ -81,6 +84,16 @@ Status WriteWholeFile(const std::string& path, std::string_view bytes) {
   if (out) return OkStatus();
   return Status(errno == ENOENT ? StatusCode::kNotFound : StatusCode::kResourceExhausted,
                 fmt::format("write {}: {}", *file, std::strerror(errno)));
+}
+
+Status WriteAside(const std::string& path, std::string_view bytes) {
+  ASSIGN_OR_RETURN(const std::string place, OutputFile(path));
+  const std::string part = place + ".part";
+  RETURN_IF_ERROR(WriteWholeFile(part, bytes));
+  if (std::rename(part.c_str(), place.c_str()) == 0) return OkStatus();
+  const int error = errno;
+  std::remove(part.c_str());
+  return Unavailable(fmt::format("write {}: {}", path, std::strerror(error)));
 }
 
 namespace {

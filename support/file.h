@@ -21,6 +21,8 @@ Status WriteSecretFile(const std::string& path, std::string_view bytes);
 bool SyncFolderOf(const std::string& path);
 // PermissionDenied if anybody but its owner may read or write it.
 StatusOr<std::string> ReadSecretFile(const std::string& path);
+// The same, aside and renamed: the file appears under its name only when it is whole.
+Status WriteAside(const std::string& path, std::string_view bytes);
 
 // Where a file that is to be named `path` is written: itself, or what it links to. InvalidArgument if a folder, device,
 // pipe, socket or database (SQLite's, or a file that it keeps beside itself) is there: renaming a file over it would

@@ -11,6 +11,7 @@
 #include "runtime/cpu_features.h"
 #include "tests/e2e/program_run.h"
 #include "tests/e2e/random_records.h"
+#include "tests/e2e/small_model.h"
 #include "tests/reference/evaluate.h"
 #include "tests/reference/tensor_io.h"
 #include "tests/support/temporary_folder.h"
@@ -25,51 +26,13 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// x [1, 3, 8, 8] -> Conv 3x3 to 4 channels -> Relu -> GlobalAveragePool -> Flatten -> y [1, 4]; `is_short` ends behind
-// the Relu.
-onnx::ModelProto SmallModel(bool is_short = false) {
-  onnx::ModelProto model;
-  model.set_ir_version(7);
-  model.add_opset_import()->set_version(13);
-  onnx::GraphProto& graph = *model.mutable_graph();
-  onnx::ValueInfoProto& input = *graph.add_input();
-  input.set_name("x");
-  onnx::TypeProto::Tensor& type = *input.mutable_type()->mutable_tensor_type();
-  type.set_elem_type(onnx::TensorProto::FLOAT);
-  for (const int64_t extent : {1, 3, 8, 8}) type.mutable_shape()->add_dim()->set_dim_value(extent);
-  std::vector<double> weights(4 * 3 * 3 * 3), bias = {0.1, -0.2, 0.3, 0.4};
-  for (size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(std::sin(static_cast<double>(i)));
-  reference::ToProto(reference::Tensor::Floats({4, 3, 3, 3}, weights), "w", *graph.add_initializer());
-  reference::ToProto(reference::Tensor::Floats({4}, bias), "b", *graph.add_initializer());
-  const auto add_node = [&](const char* op, std::vector<std::string> inputs, const char* output) -> onnx::NodeProto& {
-    onnx::NodeProto& node = *graph.add_node();
-    node.set_op_type(op);
-    for (const std::string& name : inputs) node.add_input(name);
-    node.add_output(output);
-    return node;
-  };
-  onnx::AttributeProto& pads = *add_node("Conv", {"x", "w", "b"}, "c").add_attribute();
-  pads.set_name("pads");
-  pads.set_type(onnx::AttributeProto::INTS);
-  for (int i = 0; i < 4; ++i) pads.add_ints(1);
-  add_node("Relu", {"c"}, "r");
-  if (!is_short) {
-    add_node("GlobalAveragePool", {"r"}, "p");
-    add_node("Flatten", {"p"}, "y");
-  }
-  graph.add_output()->set_name(is_short ? "r" : "y");
-  return model;
-}
-
 class CompileAndRunTest : public testing::Test {
  protected:
   void SetUp() override {
     setenv("LATHE_DB", (folder / "none.db").c_str(), 1);
     setenv("LATHE_CPU_LOCKS", (folder / "locks").c_str(), 1);
     WriteModel(SmallModel());
-    std::vector<double> values(3 * 8 * 8);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(std::cos(0.3 * static_cast<double>(i)));
-    x = reference::Tensor::Floats({1, 3, 8, 8}, values);
+    x = SmallPicture();
     fs::create_directory(data);
     Save(x, "input_0.pb");
   }

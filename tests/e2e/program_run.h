@@ -21,9 +21,9 @@ struct ProgramRun {
   int64_t max_resident_bytes = 0;
 };
 
-// arguments[0] is a program in the build's bin folder. Waits; ctest's time limit is the only one.
+// arguments[0] is a program in the build's bin folder, or a path. Waits; ctest's time limit is the only one.
 inline ProgramRun RunProgram(std::vector<std::string> arguments) {
-  arguments[0] = std::string(LATHE_BIN_DIR) + "/" + arguments[0];
+  if (!arguments[0].starts_with('/')) arguments[0] = std::string(LATHE_BIN_DIR) + "/" + arguments[0];
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -89,23 +90,41 @@ std::string_view ScheduleSourceName(ScheduleSource source) {
   return kNames[static_cast<int>(source)];
 }
 
-StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target,
-                                         const ScheduleLookup& lookup, BuilderProcess& builder,
-                                         const std::string& output_path, Duration timeout) {
-  ASSIGN_OR_RETURN(const relax::ExecutorPlan plan, relax::MakeExecutorPlan(module));
-  CompiledNetwork network;
-  std::map<std::string, size_t> index;  // Of the kernel in network.kernels.
-  BuildSpec spec{.target = target.ToString(), .output_path = output_path};
-  for (const relax::PlanCall& call : plan.calls) {
-    const auto [found, is_new] = index.emplace(call.kernel, network.kernels.size());
+int NetworkPlan::NumMissed() const {
+  return static_cast<int>(std::ranges::count(kernels, ScheduleSource::kMiss, &NetworkKernel::source));
+}
+
+Digest NetworkPlan::ContentDigest() const {
+  Sha256Stream stream;
+  const auto add = [&](std::string_view part) {  // With its length, so that no part runs into the next.
+    stream.Update(std::to_string(part.size()) + "\n");
+    stream.Update(part);
+  };
+  add("lathe.network_plan/1");
+  add(target);
+  for (const KernelSource& source : sources) {
+    add(source.name);
+    add(source.text);
+    add(source.trace_json);
+  }
+  add(graph);
+  add(constants);
+  return stream.Finish();
+}
+
+StatusOr<NetworkPlan> PlanNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup) {
+  ASSIGN_OR_RETURN(const relax::ExecutorPlan executor_plan, relax::MakeExecutorPlan(module));
+  NetworkPlan plan{.target = target.ToString()};
+  std::map<std::string, size_t> index;  // Of the kernel in plan.kernels.
+  for (const relax::PlanCall& call : executor_plan.calls) {
+    const auto [found, is_new] = index.emplace(call.kernel, plan.kernels.size());
     if (!is_new) {
-      ++network.kernels[found->second].calls;
+      ++plan.kernels[found->second].calls;
       continue;
     }
     const PrimFunc* func = module.Find(call.kernel);
     if (func == nullptr)
-      return InternalError(
-          fmt::format("compile {}: the plan calls \"{}\", which the module has not", output_path, call.kernel));
+      return InternalError(fmt::format("plan network: it calls \"{}\", which the module has not", call.kernel));
     NetworkKernel kernel{call.kernel, WorkloadDigest(*func), 1};
     ASSIGN_OR_RETURN(LookupAnswer answer, lookup(kernel.workload));
     const std::optional<KnownSchedule>& known = answer.schedule;
@@ -115,14 +134,23 @@ StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Ta
       kernel.best_ns = known->best_ns;
     }
     ASSIGN_OR_RETURN(KernelSource source, SourceOf(*func, target, known));
-    spec.kernels.push_back(std::move(source));
-    network.kernels.push_back(std::move(kernel));
+    plan.sources.push_back(std::move(source));
+    plan.kernels.push_back(std::move(kernel));
   }
-  ASSIGN_OR_RETURN(const std::string graph_bytes, relax::SerializeGraph(plan));
-  ASSIGN_OR_RETURN(const TemporaryFile graph, TemporaryFile::Write(output_path + kGraphPart, graph_bytes));
-  ASSIGN_OR_RETURN(const TemporaryFile constants,
-                   TemporaryFile::Write(output_path + kConstantsPart, relax::SerializeConstants(plan)));
-  spec.sections = {{".lathe.graph", graph.path()}, {".lathe.const", constants.path()}};
+  ASSIGN_OR_RETURN(plan.graph, relax::SerializeGraph(executor_plan));
+  plan.constants = relax::SerializeConstants(executor_plan);
+  return plan;
+}
+
+StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target, NetworkPlan plan,
+                                         BuilderProcess& builder, const std::string& output_path, Duration timeout) {
+  CompiledNetwork network{{}, std::move(plan.kernels)};
+  ASSIGN_OR_RETURN(const TemporaryFile graph, TemporaryFile::Write(output_path + kGraphPart, plan.graph));
+  ASSIGN_OR_RETURN(const TemporaryFile constants, TemporaryFile::Write(output_path + kConstantsPart, plan.constants));
+  BuildSpec spec{.kernels = std::move(plan.sources),
+                 .sections = {{".lathe.graph", graph.path()}, {".lathe.const", constants.path()}},
+                 .target = plan.target,
+                 .output_path = output_path};
   BuildResult result = builder.BuildAndWait(spec, timeout);
   if (std::holds_alternative<BuildError>(result.outcome)) {
     ASSIGN_OR_RETURN(const int num_replaced, ReplaceWhatDoesNotBuild(module, target, builder, timeout, spec, network));

@@ -46,17 +46,31 @@ struct CompiledNetwork {
   std::vector<NetworkKernel> kernels;  // In order of first call.
 };
 
+// What will be built, before anything is.
+struct NetworkPlan {
+  std::vector<NetworkKernel> kernels;  // In order of first call.
+  std::vector<KernelSource> sources;   // How each is built.
+  std::string target;                  // Canonical.
+  std::string graph, constants;        // Sections of the artifact.
+
+  int NumMissed() const;
+  // Of all that decides the bytes of the artifact, but for the builder.
+  Digest ContentDigest() const;
+};
+
+// `module` is the result of relax::OptimizeForTuning. Kernels without a known schedule get the default one.
+StatusOr<NetworkPlan> PlanNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup);
+
 // What CompileNetwork writes beside its output for a moment is named like it, with one of these.
 inline constexpr const char* kKernelPart = ".kernel.part";
 inline constexpr const char* kGraphPart = ".graph.part";
 inline constexpr const char* kConstantsPart = ".const.part";
 
-// `module` is the result of relax::OptimizeForTuning. The build may take `timeout`. A recorded schedule that does not
-// build (a newer code generator may refuse what an older one took) gives way to the default one, and its kernel says
-// so; a given one that does not is an error. Writes `output_path` whole or not at all; temporary files stand beside it.
-// Waits for the builder, so call it on a thread that outlives `builder`.
-StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target,
-                                         const ScheduleLookup& lookup, BuilderProcess& builder,
-                                         const std::string& output_path, Duration timeout);
+// Builds the plan of this module. The build may take `timeout`. A recorded schedule that does not build (a newer code
+// generator may refuse what an older one took) gives way to the default one, and its kernel says so; a given one that
+// does not is an error. Writes `output_path` whole or not at all; temporary files stand beside it. Waits for the
+// builder, so call it on a thread that outlives `builder`.
+StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Target& target, NetworkPlan plan,
+                                         BuilderProcess& builder, const std::string& output_path, Duration timeout);
 
 }  // namespace lathe

@@ -73,13 +73,6 @@ class Reader {
   std::set<TuningKey> keys_;
 };
 
-bool IsPack(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string begin(kBegin.size(), '\0');
-  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  return in.gcount() == static_cast<std::streamsize>(begin.size()) && begin == kBegin;
-}
-
 StatusOr<std::unique_ptr<SqliteStore>> LoadPack(const std::string& path) {
   std::error_code error;
   if (const auto size = std::filesystem::file_size(path, error); !error && size > kMostBytes)
@@ -140,6 +133,13 @@ StatusOr<Pack> ReadPack(std::string_view text) {
     at = end + 1;
   }
   return reader.Take();
+}
+
+bool IsPack(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string begin(kBegin.size(), '\0');
+  in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+  return in.gcount() == static_cast<std::streamsize>(begin.size()) && begin == kBegin;
 }
 
 StatusOr<std::unique_ptr<SqliteStore>> OpenSchedules(const std::string& path) {

@@ -28,6 +28,9 @@ StatusOr<Pack> ReadPack(std::string_view text);
 // Lines between the first and the last, with both of these: what a pack ends with is the digest of what is before it.
 std::string SealPack(std::string_view lines);
 
+// Whether the file at `path` begins as a pack does.
+bool IsPack(const std::string& path);
+
 // A database beside its owner, or a pack as a database in memory, whichever `path` is. Read-only. kNotFound if nothing
 // is there.
 StatusOr<std::unique_ptr<SqliteStore>> OpenSchedules(const std::string& path);
