@@ -14,7 +14,9 @@
 #include "cli/place.h"
 #include "cli/report_error.h"
 #include "cli/session.h"
+#include "cli/text_table.h"
 #include "cli/verbs.h"
+#include "compiler/script/printer.h"
 #include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/database/pack.h"
@@ -22,6 +24,8 @@
 
 namespace lathe {
 namespace {
+
+constexpr size_t kLongestNetworkName = 250;
 
 struct CompileOptions {
   std::string file, output, target = "auto", schedules, report;
@@ -64,6 +68,31 @@ StatusOr<Digest> InputsOf(const NetworkPlan& plan, const std::string& builder) {
   return Sha256(plan.ContentDigest().ToHex() + Sha256(program).ToHex());
 }
 
+// What the server or the owner of the database shall know was asked for in vain. A build does not depend on it.
+Status ReportMisses(const CompileOptions& options, const relax::IRModule& module, const NetworkPlan& plan) {
+  v1::ReportAskedRequest request;
+  const std::string network = std::filesystem::path(options.file).filename().string();
+  for (const NetworkKernel& kernel : plan.kernels) {
+    if (kernel.source != ScheduleSource::kMiss) continue;
+    v1::AskedWorkload& asked = *request.add_asked();
+    asked.mutable_workload()->set_text(Print(IRModule{{*module.Find(kernel.name)}}));
+    asked.set_target(plan.target);
+    asked.set_network(Shorten(network, kLongestNetworkName));
+    asked.set_weight(kernel.calls);
+  }
+  if (request.asked().empty()) return OkStatus();
+  ASSIGN_OR_RETURN(Session session, Session::Open(options.place, Access::kWrite));
+  return session.schedules().ReportAsked(request).status();
+}
+
+// Packs are not told: nobody would read it there. Nor is the user's own database, unless it is named.
+void ReportMissesIfNamed(const CompileOptions& options, const relax::IRModule& module, const NetworkPlan& plan) {
+  const Place& place = options.place;
+  if (place.server.empty() && (place.database.empty() || IsPack(place.database))) return;
+  const Status status = ReportMisses(options, module, plan);
+  if (!status.ok()) LogLine(fmt::format("the misses are not recorded: {}", status.message()));
+}
+
 StatusOr<CompiledNetwork> BuildUnlessThere(const relax::IRModule& module, const Target& target, NetworkPlan plan,
                                            const Digest& inputs, const CompileOptions& options) {
   const std::string output = AbsolutePath(options.output);
@@ -93,6 +122,7 @@ StatusOr<int> Run(const CompileOptions& options) {
     ASSIGN_OR_RETURN(lookup, LookupGiven(module, options.schedules, std::move(lookup)));
   }
   ASSIGN_OR_RETURN(NetworkPlan plan, PlanNetwork(module, target, lookup));
+  ReportMissesIfNamed(options, module, plan);
   const std::string command = TuneCommand(options, plan);
   if (options.fails_on_miss && plan.NumMissed() > 0) {
     PrintKernels(plan.kernels);

@@ -126,6 +126,17 @@ Json ToJson(const v1::Record& record) {
   return json;
 }
 
+Json ToJson(const v1::AskedWorkload& asked) {
+  return {{"name", asked.workload().name()},
+          {"workload", HexOf(asked.workload().digest())},
+          {"target", asked.target()},
+          {"network", asked.network()},
+          {"weight", asked.weight()},
+          {"times", asked.times()},
+          {"first_unix_ns", asked.first_unix_ns()},
+          {"last_unix_ns", asked.last_unix_ns()}};
+}
+
 Json ToJson(const v1::Device& device) {
   const Json facts = Json::parse(device.facts(), nullptr, /*allow_exceptions=*/false);
   Json json = {{"name", device.name()},

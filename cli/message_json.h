@@ -17,6 +17,7 @@ nlohmann::ordered_json ToJson(const v1::Trial& trial);
 nlohmann::ordered_json ToJson(const v1::JobEvent& event);
 nlohmann::ordered_json ToJson(const v1::Record& record);
 nlohmann::ordered_json ToJson(const v1::Device& device);
+nlohmann::ordered_json ToJson(const v1::AskedWorkload& asked);
 nlohmann::ordered_json ToJson(const v1::TaskExplanation& told);
 
 std::string_view JobStateText(v1::JobState state);        // "RUNNING"

@@ -29,6 +29,7 @@ void AddWatch(CLI::App& app, int& exit_code);
 void AddCancel(CLI::App& app, int& exit_code);
 void AddTrials(CLI::App& app, int& exit_code);
 void AddExplain(CLI::App& app, int& exit_code);
+void AddAsked(CLI::App& app, int& exit_code);
 void AddShow(CLI::App& app, int& exit_code);
 void AddDevices(CLI::App& app, int& exit_code);
 void AddWorker(CLI::App& app, int& exit_code);

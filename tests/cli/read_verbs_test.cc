@@ -223,7 +223,7 @@ TEST_F(ReadVerbsTest, ModelShowsWhereOneComesFrom) {
 
 constexpr const char* kVerbs[] = {"up",     "tune",    "best",   "worker",      "jobs",   "watch", "cancel",
                                   "trials", "explain", "show",   "devices",     "device", "db",    "model",
-                                  "doctor", "ca",      "invite", "certificate", "token",  "audit"};
+                                  "doctor", "ca",      "invite", "certificate", "token",  "audit", "asked"};
 
 TEST(Lathe, ListsItsVerbsAndItsVersion) {
   const VerbRun help = RunVerb({"--help"});

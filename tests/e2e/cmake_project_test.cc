@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "cli/network.h"
-#include "tests/e2e/program_run.h"
+#include "tests/e2e/install_tree.h"
 #include "tests/e2e/random_records.h"
 #include "tests/e2e/small_model.h"
 #include "tests/reference/compare.h"
@@ -31,25 +31,13 @@ std::string Read(const fs::path& path) {
 
 void Write(const fs::path& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
-// What the install tree is, made once: it is moved after it was made.
-const std::string& Prefix() {
-  static const TemporaryFolder folder;
-  static const std::string prefix = [] {
-    const ProgramRun run = RunProgram({LATHE_CMAKE, "--install", LATHE_BUILD_DIR, "--prefix", folder / "first"});
-    EXPECT_EQ(run.code, 0) << run.err;
-    fs::rename(folder / "first", folder / "moved");
-    return folder / "moved";
-  }();
-  return prefix;
-}
-
 // A copy of examples/cmake in a folder of its own.
 struct Project {
   fs::path source, build;
 
   ProgramRun Configure(const std::string& generator, std::vector<std::string> flags = {}) const {
     flags.insert(flags.begin(), {LATHE_CMAKE, "-S", source, "-B", build, "-G", generator,
-                                 "-DCMAKE_PREFIX_PATH=" + Prefix(), fmt::format("-DLATHE_TARGET={}", kTarget)});
+                                 "-DCMAKE_PREFIX_PATH=" + InstallTree(), fmt::format("-DLATHE_TARGET={}", kTarget)});
     return RunProgram(flags);
   }
   ProgramRun Build() const { return RunProgram({LATHE_CMAKE, "--build", build}); }
@@ -185,6 +173,30 @@ TEST_P(CMakeProjectTest, FailsOnAMissWhereAskedAndSaysWhatTunesIt) {
   const ProgramRun built = project.Build();
   EXPECT_EQ(built.code, 0) << built.err;
   EXPECT_THAT(built.out + built.err, HasSubstr("1 of 2 kernels with known schedules"));
+  ExpectRight(project);
+}
+
+// A database is asked in each build; what it does not know it has been told afterwards.
+TEST_P(CMakeProjectTest, AsksADatabaseInEachBuild) {
+  (void)PackOf(3, /*is_short=*/true);
+  const std::string database = folder / "3.db";
+  const Project project = MakeProject("project", "no pack");
+  ASSERT_EQ(project.Configure(GetParam(), {"-DLATHE_SCHEDULES=DATABASE;" + database}).code, 0);
+  const ProgramRun missed = project.Build();
+  EXPECT_EQ(missed.code, 0) << missed.err;
+  EXPECT_THAT(missed.out + missed.err, HasSubstr("1 MISS: not tuned"));
+  EXPECT_THAT(RunProgram({"lathe", "asked", "--db", database}).out, HasSubstr("model.onnx"));
+  const auto linked_at = fs::last_write_time(project.build / "classify");
+  const ProgramRun again = project.Build();
+  EXPECT_THAT(again.out + again.err, HasSubstr("small.so: up to date"));
+  EXPECT_EQ(fs::last_write_time(project.build / "classify"), linked_at);
+
+  (void)PackOf(3);  // Into the same database.
+  const ProgramRun hit = project.Build();
+  EXPECT_EQ(hit.code, 0) << hit.err;
+  EXPECT_THAT(hit.out + hit.err, HasSubstr("2 of 2 kernels with known schedules"));
+  EXPECT_NE(fs::last_write_time(project.build / "classify"), linked_at);
+  EXPECT_EQ(RunProgram({"lathe", "asked", "--db", database}).out, "");
   ExpectRight(project);
 }
 

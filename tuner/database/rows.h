@@ -42,6 +42,7 @@ struct Workload {
   Digest digest;
   std::string name;
   std::string text;
+  bool operator==(const Workload&) const = default;
 };
 
 enum class JobState : uint8_t { kQueued, kRunning, kDone, kFailed, kCancelled };  // Of a task too.
@@ -234,6 +235,22 @@ struct ModelRound {
   double draft_weight = 0;                  // Of the draft estimate in the score.
   bool operator==(const ModelRound&) const = default;
 };
+
+// What a build asked for and did not get.
+struct AskedWorkload {
+  Workload workload;
+  std::string target;   // Canonical.
+  std::string network;  // What the build was of, for people.
+  int64_t weight = 1;   // Calls per inference of that network.
+  bool operator==(const AskedWorkload&) const = default;
+};
+struct AskedRow {
+  int64_t id = 0;
+  AskedWorkload asked;
+  int64_t times = 0;
+  int64_t first_unix_ns = 0, last_unix_ns = 0;
+};
+inline constexpr int64_t kMostAsked = 10'000;  // Rows that a database keeps.
 
 enum class Lookup : uint8_t { kHit, kStale, kMiss };
 struct BestAnswer {

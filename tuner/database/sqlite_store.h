@@ -76,6 +76,8 @@ class SqliteStore : public Store {
   StatusOr<TaskCounts> CountTrials(int64_t task_id) override;
   Status RecordModelRound(int64_t task_id, const ModelRound& round) override;
   StatusOr<std::vector<ModelRound>> ListModelRounds(int64_t task_id) override;
+  Status RecordAsked(std::span<const AskedWorkload> asked) override;
+  StatusOr<std::vector<AskedRow>> ListAsked(std::string_view target, const Page& page) override;
 
   StatusOr<DeviceRow> RegisterDevice(const NewDevice& device) override;
   Status Heartbeat(int64_t device_id) override;

@@ -98,6 +98,14 @@ class Store {
   virtual Status RecordModelRound(int64_t task_id, const ModelRound& round) = 0;
   virtual StatusOr<std::vector<ModelRound>> ListModelRounds(int64_t task_id) = 0;  // By their `trials`.
 
+  // --- What builds asked for and did not get ------------------------------------------------------------------------
+  // Counts each once more. Of one that is known the text stays; network and weight are those of who asked last. Beyond
+  // kMostAsked those go that nobody asked for for the longest time.
+  virtual Status RecordAsked(std::span<const AskedWorkload> asked) = 0;
+  // Those that there still is no best record for, of this target (empty: of all), in the order in which they first
+  // came.
+  virtual StatusOr<std::vector<AskedRow>> ListAsked(std::string_view target, const Page& page) = 0;
+
   // --- Devices and leases -------------------------------------------------------------------------------------------
   virtual StatusOr<DeviceRow> RegisterDevice(const NewDevice& device) = 0;
   virtual Status Heartbeat(int64_t device_id) = 0;

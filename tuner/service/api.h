@@ -36,6 +36,8 @@ class ScheduleApi {
   virtual StatusOr<v1::FindWorkloadResponse> FindWorkload(const v1::FindWorkloadRequest& request) = 0;
   virtual StatusOr<v1::ListWorkloadsResponse> ListWorkloads(const v1::ListWorkloadsRequest& request) = 0;
   virtual StatusOr<v1::ImportRecordsResponse> ImportRecords(const v1::ImportRecordsRequest& request) = 0;
+  virtual StatusOr<v1::ReportAskedResponse> ReportAsked(const v1::ReportAskedRequest& request) = 0;
+  virtual StatusOr<v1::ListAskedResponse> ListAsked(const v1::ListAskedRequest& request) = 0;
 };
 
 class FarmApi {
@@ -57,6 +59,7 @@ class IdentityApi {
   virtual StatusOr<v1::RevokeTokenResponse> RevokeToken(const v1::RevokeTokenRequest& request) = 0;
 };
 
-inline constexpr int kMaxMessageBytes = 4 << 20;  // Of any message of these services, on both ends.
+inline constexpr int kMaxMessageBytes = 4 << 20;            // Of any message of these services, on both ends.
+inline constexpr size_t kPageBytes = kMaxMessageBytes / 2;  // A page of a list ends behind these.
 
 }  // namespace lathe

@@ -148,6 +148,12 @@ class ScheduleClient : public ScheduleApi {
   StatusOr<v1::ImportRecordsResponse> ImportRecords(const v1::ImportRecordsRequest& request) override {
     return caller_.Call("import records", stub_, &Stub::ImportRecords, request);
   }
+  StatusOr<v1::ReportAskedResponse> ReportAsked(const v1::ReportAskedRequest& request) override {
+    return caller_.Call("report asked", stub_, &Stub::ReportAsked, request);
+  }
+  StatusOr<v1::ListAskedResponse> ListAsked(const v1::ListAskedRequest& request) override {
+    return caller_.Call("list asked", stub_, &Stub::ListAsked, request);
+  }
 
  private:
   using Stub = v1::ScheduleService::Stub;

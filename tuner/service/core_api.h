@@ -38,6 +38,8 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi, public Ide
   StatusOr<v1::FindWorkloadResponse> FindWorkload(const v1::FindWorkloadRequest& request) override;
   StatusOr<v1::ListWorkloadsResponse> ListWorkloads(const v1::ListWorkloadsRequest& request) override;
   StatusOr<v1::ImportRecordsResponse> ImportRecords(const v1::ImportRecordsRequest& request) override;
+  StatusOr<v1::ReportAskedResponse> ReportAsked(const v1::ReportAskedRequest& request) override;
+  StatusOr<v1::ListAskedResponse> ListAsked(const v1::ListAskedRequest& request) override;
 
   StatusOr<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) override;
   StatusOr<v1::GetDeviceResponse> GetDevice(const v1::GetDeviceRequest& request) override;

@@ -1,8 +1,10 @@
 // CoreApi's ScheduleApi.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
+#include "compiler/target/target.h"
 #include "support/status_macros.h"
 #include "tuner/database/records_json.h"
 #include "tuner/service/core_api.h"
@@ -13,6 +15,7 @@ namespace lathe {
 namespace {
 
 constexpr int kMaxQueries = 1000;
+constexpr size_t kMaxAskedText = kMaxMessageBytes / 4;  // A page that is nearly full has room for one more.
 
 StatusOr<Digest> ReadWorkloadOf(const v1::BestQuery& query, const std::string& place) {
   if (query.workload_case() != v1::BestQuery::kText) return ReadDigest(place + ".digest", query.digest());
@@ -33,6 +36,23 @@ StatusOr<TuningKey> ReadKey(const v1::BestQuery& query, int index) {
     ASSIGN_OR_RETURN(key.codegen_version, CodegenVersion::Parse(query.codegen_version()));
   }
   return key;
+}
+
+StatusOr<AskedWorkload> ReadAsked(const v1::AskedWorkload& message, const std::string& place) {
+  AskedWorkload asked;
+  if (message.workload().text().size() > kMaxAskedText)
+    return InvalidArgument(fmt::format("{}.workload.text: {} bytes, at most {} allowed", place,
+                                       message.workload().text().size(), kMaxAskedText));
+  ASSIGN_OR_RETURN(asked.workload, ReadWorkload(place + ".workload.text", message.workload().text()));
+  ASSIGN_OR_RETURN(asked.target, ReadName(place + ".target", message.target(), 4096));
+  ASSIGN_OR_RETURN(const Target target, Target::Parse(asked.target));
+  if (target.ToString() != asked.target)
+    return InvalidArgument(
+        fmt::format("{}.target: \"{}\", its canonical text \"{}\" required", place, asked.target, target.ToString()));
+  ASSIGN_OR_RETURN(asked.network, ReadName(place + ".network", message.network(), 256));
+  ASSIGN_OR_RETURN(asked.weight, ReadCount(place + ".weight", message.weight()));
+  asked.weight = std::max<int64_t>(asked.weight, 1);
+  return asked;
 }
 
 }  // namespace
@@ -109,6 +129,35 @@ StatusOr<v1::ImportRecordsResponse> CoreApi::ImportRecords(const v1::ImportRecor
   response.set_workloads(counts.workloads);
   response.set_records(counts.records);
   response.set_new_records(counts.new_records);
+  return response;
+}
+
+StatusOr<v1::ReportAskedResponse> CoreApi::ReportAsked(const v1::ReportAskedRequest& request) {
+  if (request.asked().empty() || request.asked_size() > kMaxQueries)
+    return InvalidArgument(fmt::format("asked: {} given, 1 to {} required", request.asked_size(), kMaxQueries));
+  std::vector<AskedWorkload> asked;
+  for (int i = 0; i < request.asked_size(); ++i) {
+    ASSIGN_OR_RETURN(AskedWorkload one, ReadAsked(request.asked(i), fmt::format("asked[{}]", i)));
+    asked.push_back(std::move(one));
+  }
+  RETURN_IF_ERROR(core_.store().RecordAsked(asked));
+  return v1::ReportAskedResponse();
+}
+
+StatusOr<v1::ListAskedResponse> CoreApi::ListAsked(const v1::ListAskedRequest& request) {
+  ASSIGN_OR_RETURN(const Page page, ReadPage(request.page_size(), request.page_token()));
+  ASSIGN_OR_RETURN(const std::vector<AskedRow> rows,
+                   core_.store().ListAsked(request.target(), {page.after_id, page.limit + 1}));
+  v1::ListAskedResponse response;
+  size_t bytes = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (response.asked_size() == page.limit || bytes > kPageBytes) {
+      response.set_next_page_token(PageToken(rows[i - 1].id));
+      break;
+    }
+    *response.add_asked() = ToMessage(rows[i]);
+    bytes += response.asked().rbegin()->ByteSizeLong();
+  }
   return response;
 }
 

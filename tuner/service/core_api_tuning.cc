@@ -18,7 +18,6 @@ namespace {
 
 constexpr int kMaxTasks = 10'000;
 constexpr int kUpdateEvents = 1000;  // Per message.
-constexpr size_t kPageBytes = kMaxMessageBytes / 2;
 constexpr int64_t kMostTrials = 1'000'000'000;
 
 // What the whole request says about each task's budget; 0: nothing.

@@ -57,6 +57,18 @@ v1::Record ToMessage(const TuningRecord& record) {
   return message;
 }
 
+v1::AskedWorkload ToMessage(const AskedRow& row) {
+  v1::AskedWorkload message;
+  *message.mutable_workload() = ToMessage(row.asked.workload);
+  message.set_target(row.asked.target);
+  message.set_network(row.asked.network);
+  message.set_weight(row.asked.weight);
+  message.set_times(row.times);
+  message.set_first_unix_ns(row.first_unix_ns);
+  message.set_last_unix_ns(row.last_unix_ns);
+  return message;
+}
+
 v1::Lookup ToMessage(Lookup lookup) {
   switch (lookup) {
     case Lookup::kHit:

@@ -15,6 +15,7 @@ namespace lathe {
 v1::TuningKey ToMessage(const TuningKey& key);
 v1::Workload ToMessage(const Workload& workload);
 v1::Record ToMessage(const TuningRecord& record);
+v1::AskedWorkload ToMessage(const AskedRow& row);
 v1::Lookup ToMessage(Lookup lookup);
 v1::JobState ToMessage(JobState state);
 v1::Job ToMessage(const JobRow& job);  // Without tasks.

@@ -37,4 +37,16 @@ grpc::ServerUnaryReactor* ScheduleService::ImportRecords(grpc::CallbackServerCon
                      [request](CoreApi& api) { return api.ImportRecords(*request); });
 }
 
+grpc::ServerUnaryReactor* ScheduleService::ReportAsked(grpc::CallbackServerContext* context,
+                                                       const v1::ReportAskedRequest* request,
+                                                       v1::ReportAskedResponse* response) {
+  return AnswerUnary(pool_, context, response, [this, request] { return api_.ReportAsked(*request); });
+}
+
+grpc::ServerUnaryReactor* ScheduleService::ListAsked(grpc::CallbackServerContext* context,
+                                                     const v1::ListAskedRequest* request,
+                                                     v1::ListAskedResponse* response) {
+  return AnswerUnary(pool_, context, response, [this, request] { return api_.ListAsked(*request); });
+}
+
 }  // namespace lathe

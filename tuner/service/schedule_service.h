@@ -20,6 +20,10 @@ class ScheduleService : public v1::ScheduleService::CallbackService {
                                           v1::ListWorkloadsResponse* response) override;
   grpc::ServerUnaryReactor* ImportRecords(grpc::CallbackServerContext* context, const v1::ImportRecordsRequest* request,
                                           v1::ImportRecordsResponse* response) override;
+  grpc::ServerUnaryReactor* ReportAsked(grpc::CallbackServerContext* context, const v1::ReportAskedRequest* request,
+                                        v1::ReportAskedResponse* response) override;
+  grpc::ServerUnaryReactor* ListAsked(grpc::CallbackServerContext* context, const v1::ListAskedRequest* request,
+                                      v1::ListAskedResponse* response) override;
 
  private:
   const ServiceParts& parts_;

@@ -34,6 +34,53 @@ TEST_P(StoreTest, FindsAWorkloadByTheStartOfItsDigest) {
   EXPECT_THAT(store_.FindWorkloads("zzzzzzzz").status().message(), HasSubstr("not all hex digits"));
 }
 
+AskedWorkload Asked(int n, const std::string& target = MakeKey().target) {
+  return {.workload = MakeWorkload(n), .target = target, .network = "net.onnx", .weight = 2};
+}
+
+TEST_P(StoreTest, CountsWhatBuildsAskedForAndListsWhatIsStillUnknown) {
+  ASSERT_TRUE(store_.RecordAsked(std::vector{Asked(0), Asked(1), Asked(0, "llvm -mcpu=other")}).ok());
+  clock_.Advance(seconds(5));
+  AskedWorkload again = Asked(1);
+  again.network = "other.onnx";
+  again.weight = 7;
+  again.workload.text = "other names";
+  ASSERT_TRUE(store_.RecordAsked(std::vector{again}).ok());
+  const auto all = *store_.ListAsked("", {});
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].asked, Asked(0));
+  EXPECT_EQ(all[0].times, 1);
+  EXPECT_EQ(all[1].times, 2);
+  EXPECT_EQ(all[1].asked.network, "other.onnx");
+  EXPECT_EQ(all[1].asked.weight, 7);
+  EXPECT_EQ(all[1].asked.workload.text, "text 1");
+  EXPECT_EQ(all[1].last_unix_ns - all[1].first_unix_ns, 5 * kSecond);
+  EXPECT_EQ(store_.ListAsked("llvm -mcpu=other", {})->size(), 1u);
+  EXPECT_EQ(store_.ListAsked("", {.after_id = all[1].id, .limit = 10})->size(), 1u);
+  EXPECT_EQ(store_.ListAsked("", {.limit = 2})->size(), 2u);
+
+  Scene(store_).Measure(1, 1000);  // Workload 0, for the first target.
+  const auto rest = *store_.ListAsked("", {});
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(rest[0].asked.workload.digest, MakeWorkload(1).digest);
+  EXPECT_EQ(rest[1].asked.target, "llvm -mcpu=other");
+}
+
+TEST_P(StoreTest, ForgetsWhatWasAskedForLongestAgo) {
+  ASSERT_TRUE(store_.RecordAsked(std::vector{Asked(-1), Asked(-2)}).ok());
+  clock_.Advance(seconds(1));
+  std::vector<AskedWorkload> many;
+  for (int n = 0; n < kMostAsked - 1; ++n) many.push_back(Asked(n));
+  ASSERT_TRUE(store_.RecordAsked(many).ok());
+  clock_.Advance(seconds(1));
+  EXPECT_EQ(store_.ListAsked("", {.limit = 20'000})->size(), static_cast<size_t>(kMostAsked));
+  EXPECT_EQ(store_.ListAsked("", {.limit = 1})->front().asked, Asked(-2)) << "-1 came first";
+  ASSERT_TRUE(store_.RecordAsked(std::vector{Asked(-2)}).ok());
+  ASSERT_TRUE(store_.RecordAsked(std::vector{Asked(-3)}).ok());
+  EXPECT_EQ(store_.ListAsked("", {.limit = 1})->front().asked, Asked(-2)) << "asked for again, it stays";
+  EXPECT_EQ(store_.ListAsked("", {.limit = 20'000})->size(), static_cast<size_t>(kMostAsked));
+}
+
 TEST_P(StoreTest, KeepsWhatASearchSaysOfItsModel) {
   const Scene scene(store_);
   const ModelRound first{.trials = 16, .at_unix_ns = kNow, .batch = 16, .rows = 16, .pairs = 99, .pairs_right = 80};

@@ -110,6 +110,12 @@ class FaultyStore : public Store {
   StatusOr<std::vector<ModelRound>> ListModelRounds(int64_t task_id) override {
     return Try("ListModelRounds", [&] { return store_->ListModelRounds(task_id); });
   }
+  Status RecordAsked(std::span<const AskedWorkload> asked) override {
+    return Try("RecordAsked", [&] { return store_->RecordAsked(asked); });
+  }
+  StatusOr<std::vector<AskedRow>> ListAsked(std::string_view target, const Page& page) override {
+    return Try("ListAsked", [&] { return store_->ListAsked(target, page); });
+  }
   StatusOr<DeviceRow> RegisterDevice(const NewDevice& device) override {
     return Try("RegisterDevice", [&] { return store_->RegisterDevice(device); });
   }

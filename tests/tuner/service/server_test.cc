@@ -205,6 +205,53 @@ TEST_F(ServerTest, ImportsRecordsOnce) {
   EXPECT_EQ(connection->schedules().ImportRecords(request).code(), StatusCode::kInvalidArgument);
 }
 
+v1::ReportAskedRequest AskedFor(const char* text, const std::string& target) {
+  v1::ReportAskedRequest request;
+  v1::AskedWorkload& asked = *request.add_asked();
+  asked.mutable_workload()->set_text(text);
+  asked.set_target(target);
+  asked.set_network("net.onnx");
+  return request;
+}
+
+TEST_F(ServerTest, ListsWhatBuildsAskedForInPages) {
+  const std::string target = "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -num-cores=4";
+  ScheduleApi& schedules = connection->schedules();
+  for (const char* text : {kCopyFunc, kCopyFunc, kDoubleFunc})
+    ASSERT_TRUE(schedules.ReportAsked(AskedFor(text, target)).ok());
+  v1::ListAskedRequest request;
+  request.set_page_size(1);
+  const auto first = schedules.ListAsked(request);
+  ASSERT_TRUE(first.ok()) << first.status().ToString();
+  ASSERT_EQ(first->asked_size(), 1);
+  EXPECT_EQ(first->asked(0).workload().name(), "copy");
+  EXPECT_EQ(first->asked(0).workload().text(), kCopyFunc);
+  EXPECT_EQ(first->asked(0).times(), 2);
+  EXPECT_EQ(first->asked(0).weight(), 1);
+  request.set_page_token(first->next_page_token());
+  const auto second = schedules.ListAsked(request);
+  EXPECT_EQ(second->asked(0).workload().name(), "double");
+  EXPECT_EQ(second->next_page_token(), "");
+}
+
+TEST_F(ServerTest, RefusesWhatNoBuildWouldAskFor) {
+  const auto message = [&](const v1::ReportAskedRequest& request) {
+    const auto answer = connection->schedules().ReportAsked(request);
+    EXPECT_EQ(answer.code(), StatusCode::kInvalidArgument);
+    return answer.status().message();
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(message({}), HasSubstr("asked: 0 given, 1 to 1000 required"));
+  EXPECT_THAT(message(AskedFor("no program", "llvm")), HasSubstr("asked[0].workload.text"));
+  EXPECT_THAT(message(AskedFor(kCopyFunc, "llvm -num-cores=4 -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu")),
+              HasSubstr("its canonical text \"llvm -mcpu=cortex-a72"));
+  EXPECT_THAT(message(AskedFor(kCopyFunc, "pdp-11")), HasSubstr("pdp-11"));
+  v1::ReportAskedRequest nameless =
+      AskedFor(kCopyFunc, "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -num-cores=4");
+  nameless.mutable_asked(0)->set_network("");
+  EXPECT_THAT(message(nameless), HasSubstr("asked[0].network"));
+}
+
 TEST_F(ServerTest, ShowsDevicesWithTheirLeases) {
   Scene scene(*store);
   scene.Lease();
