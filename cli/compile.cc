@@ -15,10 +15,12 @@
 #include "cli/report_error.h"
 #include "cli/session.h"
 #include "cli/text_table.h"
+#include "cli/tune_workloads.h"
 #include "cli/verbs.h"
 #include "compiler/script/printer.h"
 #include "support/file.h"
 #include "support/status_macros.h"
+#include "tuner/build/kernel_header.h"
 #include "tuner/database/pack.h"
 #include "tuner/measure/child_program.h"
 
@@ -68,6 +70,38 @@ StatusOr<Digest> InputsOf(const NetworkPlan& plan, const std::string& builder) {
   return Sha256(plan.ContentDigest().ToHex() + Sha256(program).ToHex());
 }
 
+Status CheckFlagsOfKernels(const CompileOptions& options) {
+  const char* flag = !options.network.input_shapes.empty() ? "--input-shape"
+                     : options.network.winograd            ? "--winograd"
+                     : !options.schedules.empty()          ? "--schedules"
+                                                           : nullptr;
+  if (flag == nullptr) return OkStatus();
+  return InvalidArgument(
+      fmt::format("compile {}: {} is of networks, these are kernels; leave it out", options.file, flag));
+}
+
+// A network; or the functions of a FUNC.py, which become kernels without a graph.
+StatusOr<relax::IRModule> Load(const CompileOptions& options, const Target& target) {
+  if (IsOnnxFile(options.file)) return LoadNetwork(options.file, options.network, target, options.opt_level);
+  RETURN_IF_ERROR(CheckFlagsOfKernels(options));
+  ASSIGN_OR_RETURN(IRModule functions, ReadFunctions(options.file));
+  if (functions.prim_funcs.empty())
+    return InvalidArgument(fmt::format("compile {}: no T.prim_func in it; nothing can be built", options.file));
+  relax::IRModule module;
+  module.prim_funcs = std::move(functions.prim_funcs);
+  return module;
+}
+
+std::string HeaderPath(const std::string& library) {
+  return std::filesystem::path(library).replace_extension(".h").string();
+}
+
+// Left alone where it says the same already: programs that include it are not compiled again.
+Status WriteHeader(const std::string& path, const std::string& text) {
+  const StatusOr<std::string> there = ReadWholeFile(path);
+  return there.ok() && *there == text ? OkStatus() : WriteAside(path, text);
+}
+
 // What the server or the owner of the database shall know was asked for in vain. A build does not depend on it.
 Status ReportMisses(const CompileOptions& options, const relax::IRModule& module, const NetworkPlan& plan) {
   v1::ReportAskedRequest request;
@@ -109,13 +143,7 @@ StatusOr<CompiledNetwork> BuildUnlessThere(const relax::IRModule& module, const 
   return CompileNetwork(module, target, std::move(plan), builder, place, kNetworkBuildTimeout);
 }
 
-StatusOr<int> Run(const CompileOptions& options) {
-  ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
-  ASSIGN_OR_RETURN(const std::string output, OutputFile(AbsolutePath(options.output)));
-  std::error_code error;
-  if (std::filesystem::equivalent(output, options.file, error))
-    return InvalidArgument(fmt::format("write {}: it is the model itself; name another file", options.output));
-  ASSIGN_OR_RETURN(const relax::IRModule module, LoadNetwork(options.file, options.network, target, options.opt_level));
+StatusOr<NetworkPlan> Plan(const CompileOptions& options, const relax::IRModule& module, const Target& target) {
   ASSIGN_OR_RETURN(std::optional<Session> session, OpenPlace(options.place));
   ScheduleLookup lookup = session ? LookupIn(session->schedules(), target) : KnowsNothing("there is no database");
   if (!options.schedules.empty()) {
@@ -123,6 +151,42 @@ StatusOr<int> Run(const CompileOptions& options) {
   }
   ASSIGN_OR_RETURN(NetworkPlan plan, PlanNetwork(module, target, lookup));
   ReportMissesIfNamed(options, module, plan);
+  return plan;
+}
+
+// Of kernels; "" of a network.
+StatusOr<std::string> HeaderOf(const relax::IRModule& module, const Target& target, const std::string& library) {
+  if (!module.functions.empty()) return std::string();
+  return KernelHeader(module.prim_funcs, target.ToString(), std::filesystem::path(library).stem().string());
+}
+
+// Says what was built, and writes what stands beside it.
+Status Tell(const CompileOptions& options, const CompiledNetwork& network, const Digest& inputs,
+            const std::string& header) {
+  const std::string path = network.artifact.path;
+  nlohmann::ordered_json report = ReportOf(network, inputs);
+  if (!header.empty()) {
+    RETURN_IF_ERROR(WriteHeader(HeaderPath(path), header));
+    report["header"] = HeaderPath(path);
+  }
+  if (options.is_json)
+    PrintJson(report);
+  else
+    PrintKernels(network.kernels);
+  PrintSummary(network, header.empty() ? "lathe run " + path : "include " + HeaderPath(path));
+  if (options.report.empty()) return OkStatus();
+  return WriteAside(options.report, report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+StatusOr<int> Run(const CompileOptions& options) {
+  ASSIGN_OR_RETURN(const Target target, Target::Parse(options.target));
+  ASSIGN_OR_RETURN(const std::string output, OutputFile(AbsolutePath(options.output)));
+  std::error_code error;
+  if (std::filesystem::equivalent(output, options.file, error))
+    return InvalidArgument(fmt::format("write {}: it is the model itself; name another file", options.output));
+  ASSIGN_OR_RETURN(const relax::IRModule module, Load(options, target));
+  ASSIGN_OR_RETURN(const std::string header, HeaderOf(module, target, output));
+  ASSIGN_OR_RETURN(NetworkPlan plan, Plan(options, module, target));
   const std::string command = TuneCommand(options, plan);
   if (options.fails_on_miss && plan.NumMissed() > 0) {
     PrintKernels(plan.kernels);
@@ -130,20 +194,11 @@ StatusOr<int> Run(const CompileOptions& options) {
   }
   ASSIGN_OR_RETURN(const Digest inputs, InputsOf(plan, ProgramBeside("lathe-builder")));
   ASSIGN_OR_RETURN(const CompiledNetwork network, BuildUnlessThere(module, target, std::move(plan), inputs, options));
-  const nlohmann::ordered_json report = ReportOf(network, inputs);
-  if (options.is_json)
-    PrintJson(report);
-  else
-    PrintKernels(network.kernels);
-  PrintSummary(network);
-  const bool is_refused = std::ranges::any_of(network.kernels, &NetworkKernel::is_refused);
-  if (options.fails_on_miss && is_refused) {
+  if (options.fails_on_miss && std::ranges::any_of(network.kernels, &NetworkKernel::is_refused)) {
     std::filesystem::remove(output, error);
     return MissError(options.file, target.ToString(), network.kernels, command);
   }
-  if (!options.report.empty())
-    RETURN_IF_ERROR(
-        WriteAside(options.report, report.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"));
+  RETURN_IF_ERROR(Tell(options, network, inputs, header));
   return kExitOk;
 }
 
@@ -151,8 +206,10 @@ StatusOr<int> Run(const CompileOptions& options) {
 
 void AddCompile(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<CompileOptions>();
-  CLI::App* verb = app.add_subcommand("compile", "Compile a network with the best known schedules");
-  verb->add_option("MODEL", options->file, "MODEL.onnx")->required();
+  CLI::App* verb =
+      app.add_subcommand("compile", "Compile a network, or kernels for a C program, with the best known schedules");
+  verb->add_option("MODEL", options->file, "MODEL.onnx, or FUNC.py: a library of kernels, with a C header beside it")
+      ->required();
   verb->add_option("-o,--output", options->output, "The shared object to write")->required();
   AddNetworkFlags(*verb, options->target, options->network);
   verb->add_option("--opt-level", options->opt_level, "0: operators on their own ... 3: fused, weights laid out")

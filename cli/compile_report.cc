@@ -43,7 +43,7 @@ void PrintKernels(const std::vector<NetworkKernel>& kernels) {
   std::fputs(table.Render().c_str(), stdout);
 }
 
-void PrintSummary(const CompiledNetwork& network) {
+void PrintSummary(const CompiledNetwork& network, const std::string& next) {
   std::map<std::string, int> misses;
   int known = 0;
   for (const NetworkKernel& kernel : network.kernels) {
@@ -55,10 +55,9 @@ void PrintSummary(const CompiledNetwork& network) {
       ++misses[kernel.why];
   }
   for (const auto& [why, count] : misses) std::fprintf(stderr, "%d MISS: %s\n", count, why.c_str());
-  std::fprintf(stderr,
-               "%s: %d of %zu kernels with known schedules, the others by default ones; %.1f MiB\nnext: lathe run %s\n",
+  std::fprintf(stderr, "%s: %d of %zu kernels with known schedules, the others by default ones; %.1f MiB\nnext: %s\n",
                network.artifact.path.c_str(), known, network.kernels.size(),
-               static_cast<double>(network.artifact.size_bytes) / (1 << 20), network.artifact.path.c_str());
+               static_cast<double>(network.artifact.size_bytes) / (1 << 20), next.c_str());
 }
 
 std::optional<BuildArtifact> AlreadyBuilt(const std::string& report, const Digest& inputs, const std::string& output) {

@@ -15,8 +15,8 @@ namespace lathe {
 nlohmann::ordered_json ReportOf(const CompiledNetwork& network, const Digest& inputs);
 // The same as a table, on stdout.
 void PrintKernels(const std::vector<NetworkKernel>& kernels);
-// Why kernels have no schedule, and the whole in one line, on stderr.
-void PrintSummary(const CompiledNetwork& network);
+// Why kernels have no schedule, and the whole in one line, on stderr; `next`: what a user may do with it.
+void PrintSummary(const CompiledNetwork& network, const std::string& next);
 
 // The artifact at `output` if `report`, the text of a document of an earlier build, says that it was built from
 // `inputs` and the file still is what was built; nullopt: build it. A build that could not use a known schedule is

@@ -90,11 +90,6 @@ StatusOr<std::map<std::string, std::vector<int64_t>>> ParseInputShapes(const std
 
 StatusOr<relax::IRModule> LoadNetwork(const std::string& path, const NetworkFlags& flags, const Target& target,
                                       int opt_level) {
-  if (std::filesystem::path(path).extension() == ".py")
-    return InvalidArgument(
-        fmt::format("import {}: a network is an ONNX model; functions in TVMScript are tuned by `lathe tune` and built "
-                    "from Python (docs/python.md, \"From lathe tune to a kernel\")",
-                    path));
   OnnxImportOptions options;
   ASSIGN_OR_RETURN(options.input_shapes, ParseInputShapes(flags.input_shapes));
   ASSIGN_OR_RETURN(relax::IRModule module, ImportOnnx(path, options));

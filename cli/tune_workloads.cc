@@ -36,11 +36,9 @@ Status WithHint(const Status& status) {
 }
 
 StatusOr<Workloads> ReadScript(const TuneFile& file) {
-  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(file.path));
-  const StatusOr<IRModule> module = ParseModule(text, file.path);
-  if (!module.ok()) return WithHint(module.status());
+  ASSIGN_OR_RETURN(const IRModule module, ReadFunctions(file.path));
   Workloads workloads;
-  for (const PrimFunc& func : module->prim_funcs) {
+  for (const PrimFunc& func : module.prim_funcs) {
     const Digest workload = WorkloadDigest(func);
     const bool is_known = std::any_of(workloads.functions.begin(), workloads.functions.end(),
                                       [&](const Function& f) { return f.workload == workload; });
@@ -50,6 +48,13 @@ StatusOr<Workloads> ReadScript(const TuneFile& file) {
 }
 
 }  // namespace
+
+StatusOr<IRModule> ReadFunctions(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadWholeFile(path));
+  StatusOr<IRModule> module = ParseModule(text, path);
+  if (!module.ok()) return WithHint(module.status());
+  return module;
+}
 
 StatusOr<Workloads> ReadWorkloads(const TuneFile& file, const Target& target) {
   StatusOr<Workloads> read = IsOnnxFile(file.path) ? ReadNetwork(file, target) : ReadScript(file);

@@ -30,6 +30,9 @@ struct Workloads {
   std::optional<relax::IRModule> network;
 };
 
+// The functions of a FUNC.py, also those that compute the same.
+StatusOr<IRModule> ReadFunctions(const std::string& path);
+
 StatusOr<Workloads> ReadWorkloads(const TuneFile& file, const Target& target);
 
 }  // namespace lathe

@@ -5,6 +5,7 @@ include(CMakePackageConfigHelpers)
 install(TARGETS lathe lathe-builder lathe-runner lathe-evaluate lathe-search lathe-device lathe_runtime_c EXPORT LatheTargets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/lathe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_SOURCE_DIR}/runtime/kernel_abi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Lathe)
 install(EXPORT LatheTargets NAMESPACE Lathe:: DESTINATION ${package_dir})
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/package/LatheConfig.cmake.in ${CMAKE_BINARY_DIR}/package/LatheConfig.cmake

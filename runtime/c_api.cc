@@ -92,13 +92,18 @@ LatheStatus Guarded(F body) {
   }
 }
 
+RuntimeError CheckThreads(int asked) {
+  if (asked >= 0) return {};
+  return {RuntimeCode::kInvalidArgument, FormatText("%d threads asked for; 1 or more, or 0 for what there is", asked)};
+}
+
+int NumCpus() { return static_cast<int>(std::max<size_t>(AvailableCpus().size(), 1)); }
+
 RuntimeResult<int> ThreadsFor(const std::string& path, int asked) {
-  if (asked < 0)
-    return RuntimeError{RuntimeCode::kInvalidArgument,
-                        FormatText("%d threads asked for; 1 or more, or 0 for those of the target", asked)};
+  RUNTIME_RETURN_IF_ERROR(CheckThreads(asked));
   if (asked > 0) return asked;
   RUNTIME_ASSIGN_OR_RETURN(const ArtifactMeta meta, ReadArtifactMeta(path));
-  return std::clamp(meta.num_cores(), 1, static_cast<int>(std::max<size_t>(AvailableCpus().size(), 1)));
+  return std::clamp(meta.num_cores(), 1, NumCpus());
 }
 
 RuntimeError CheckBinding(const char* kind, const Port& port, const LatheTensor& tensor) {
@@ -135,6 +140,17 @@ struct LatheNetwork {
   lathe::Executor executor;
   std::vector<lathe::Port> inputs, outputs;
   std::vector<lathe::NDArray> results;  // Of the last run; empty before one.
+};
+
+// What kernels that are called by hand run on.
+struct LatheThreads {
+  explicit LatheThreads(std::unique_ptr<lathe::ThreadPool> threads)
+      : pool(std::move(threads)), context(*pool, kScratchBytes) {}
+
+  static constexpr uint64_t kScratchBytes = uint64_t{1} << 30;  // As of a network.
+  std::unique_ptr<lathe::ThreadPool> pool;
+  lathe::KernelContext context;
+  std::string failure;
 };
 
 namespace lathe {
@@ -256,6 +272,26 @@ LatheStatus lathe_network_bind_output(LatheNetwork* network, size_t index, const
 
 LatheStatus lathe_network_run(LatheNetwork* network) {
   return Guarded([&] { return lathe::RunNetwork(*network); });
+}
+
+LatheStatus lathe_threads_create(int num_threads, LatheThreads** threads) {
+  *threads = nullptr;
+  return Guarded([&]() -> RuntimeError {
+    RUNTIME_RETURN_IF_ERROR(lathe::CheckThreads(num_threads));
+    RUNTIME_ASSIGN_OR_RETURN(auto pool, lathe::ThreadPool::Create(num_threads > 0 ? num_threads : lathe::NumCpus()));
+    *threads = new LatheThreads(std::move(pool));
+    return {};
+  });
+}
+
+void lathe_threads_free(LatheThreads* threads) { delete threads; }
+
+const LatheContext* lathe_threads_context(LatheThreads* threads) { return threads->context.get(); }
+
+const char* lathe_threads_failure(LatheThreads* threads) {
+  threads->failure = threads->context.failure();
+  threads->context.Clear();
+  return threads->failure.c_str();
 }
 
 size_t lathe_tensor_bytes(const LatheTensor* tensor) {

@@ -97,6 +97,18 @@ LATHE_API LatheStatus lathe_network_bind_output(LatheNetwork* network, size_t in
 /* One inference, on what is bound; returns when the outputs are there. */
 LATHE_API LatheStatus lathe_network_run(LatheNetwork* network);
 
+/* ---- Kernels that a program calls by itself: those of a library that `lathe compile FUNC.py` made, through its
+ * header. What they need of a runtime is threads, scratch memory, and somebody to tell why they fail. */
+typedef struct LatheThreads LatheThreads;
+struct LatheContext; /* lathe/kernel_abi.h */
+/* 0 threads: as many as this process has CPUs. On failure *threads is NULL. */
+LATHE_API LatheStatus lathe_threads_create(int num_threads, LatheThreads** threads);
+LATHE_API void lathe_threads_free(LatheThreads* threads); /* NULL is allowed. */
+/* For one kernel call at a time; lives as long as `threads`. */
+LATHE_API const struct LatheContext* lathe_threads_context(LatheThreads* threads);
+/* What the first kernel said that failed since the last call of this function; "" if none did. Valid until the next. */
+LATHE_API const char* lathe_threads_failure(LatheThreads* threads);
+
 /* Bytes of a compact tensor of that type and shape; 0 when an extent is -1, or nothing can be that large. */
 LATHE_API size_t lathe_tensor_bytes(const LatheTensor* tensor);
 

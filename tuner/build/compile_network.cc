@@ -112,7 +112,34 @@ Digest NetworkPlan::ContentDigest() const {
   return stream.Finish();
 }
 
+namespace {
+
+Status AddKernel(const PrimFunc& func, const std::string& name, const Target& target, const ScheduleLookup& lookup,
+                 NetworkPlan& plan) {
+  NetworkKernel kernel{name, WorkloadDigest(func), 1};
+  ASSIGN_OR_RETURN(LookupAnswer answer, lookup(kernel.workload));
+  const std::optional<KnownSchedule>& known = answer.schedule;
+  kernel.why = std::move(answer.why);
+  if (known) {
+    kernel.source = known->source;
+    kernel.best_ns = known->best_ns;
+  }
+  ASSIGN_OR_RETURN(KernelSource source, SourceOf(func, target, known));
+  plan.sources.push_back(std::move(source));
+  plan.kernels.push_back(std::move(kernel));
+  return OkStatus();
+}
+
+StatusOr<NetworkPlan> PlanKernels(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup) {
+  NetworkPlan plan{.target = target.ToString()};
+  for (const PrimFunc& func : module.prim_funcs) RETURN_IF_ERROR(AddKernel(func, func.name, target, lookup, plan));
+  return plan;
+}
+
+}  // namespace
+
 StatusOr<NetworkPlan> PlanNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup) {
+  if (module.functions.empty()) return PlanKernels(module, target, lookup);
   ASSIGN_OR_RETURN(const relax::ExecutorPlan executor_plan, relax::MakeExecutorPlan(module));
   NetworkPlan plan{.target = target.ToString()};
   std::map<std::string, size_t> index;  // Of the kernel in plan.kernels.
@@ -125,17 +152,7 @@ StatusOr<NetworkPlan> PlanNetwork(const relax::IRModule& module, const Target& t
     const PrimFunc* func = module.Find(call.kernel);
     if (func == nullptr)
       return InternalError(fmt::format("plan network: it calls \"{}\", which the module has not", call.kernel));
-    NetworkKernel kernel{call.kernel, WorkloadDigest(*func), 1};
-    ASSIGN_OR_RETURN(LookupAnswer answer, lookup(kernel.workload));
-    const std::optional<KnownSchedule>& known = answer.schedule;
-    kernel.why = std::move(answer.why);
-    if (known) {
-      kernel.source = known->source;
-      kernel.best_ns = known->best_ns;
-    }
-    ASSIGN_OR_RETURN(KernelSource source, SourceOf(*func, target, known));
-    plan.sources.push_back(std::move(source));
-    plan.kernels.push_back(std::move(kernel));
+    RETURN_IF_ERROR(AddKernel(*func, call.kernel, target, lookup, plan));
   }
   ASSIGN_OR_RETURN(plan.graph, relax::SerializeGraph(executor_plan));
   plan.constants = relax::SerializeConstants(executor_plan);
@@ -147,10 +164,8 @@ StatusOr<CompiledNetwork> CompileNetwork(const relax::IRModule& module, const Ta
   CompiledNetwork network{{}, std::move(plan.kernels)};
   ASSIGN_OR_RETURN(const TemporaryFile graph, TemporaryFile::Write(output_path + kGraphPart, plan.graph));
   ASSIGN_OR_RETURN(const TemporaryFile constants, TemporaryFile::Write(output_path + kConstantsPart, plan.constants));
-  BuildSpec spec{.kernels = std::move(plan.sources),
-                 .sections = {{".lathe.graph", graph.path()}, {".lathe.const", constants.path()}},
-                 .target = plan.target,
-                 .output_path = output_path};
+  BuildSpec spec{.kernels = std::move(plan.sources), .target = plan.target, .output_path = output_path};
+  if (!plan.graph.empty()) spec.sections = {{".lathe.graph", graph.path()}, {".lathe.const", constants.path()}};
   BuildResult result = builder.BuildAndWait(spec, timeout);
   if (std::holds_alternative<BuildError>(result.outcome)) {
     ASSIGN_OR_RETURN(const int num_replaced, ReplaceWhatDoesNotBuild(module, target, builder, timeout, spec, network));

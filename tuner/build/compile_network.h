@@ -46,19 +46,20 @@ struct CompiledNetwork {
   std::vector<NetworkKernel> kernels;  // In order of first call.
 };
 
-// What will be built, before anything is.
+// What will be built, before anything is: a network, or kernels alone, without a graph.
 struct NetworkPlan {
   std::vector<NetworkKernel> kernels;  // In order of first call.
   std::vector<KernelSource> sources;   // How each is built.
   std::string target;                  // Canonical.
-  std::string graph, constants;        // Sections of the artifact.
+  std::string graph, constants;        // Sections of the artifact; of kernels alone there are none.
 
   int NumMissed() const;
   // Of all that decides the bytes of the artifact, but for the builder.
   Digest ContentDigest() const;
 };
 
-// `module` is the result of relax::OptimizeForTuning. Kernels without a known schedule get the default one.
+// `module` is the result of relax::OptimizeForTuning; or it has no function but PrimFuncs, each of which becomes a
+// kernel, in order. Kernels without a known schedule get the default one.
 StatusOr<NetworkPlan> PlanNetwork(const relax::IRModule& module, const Target& target, const ScheduleLookup& lookup);
 
 // What CompileNetwork writes beside its output for a moment is named like it, with one of these.

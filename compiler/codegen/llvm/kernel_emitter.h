@@ -10,7 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "compiler/codegen/llvm/kernel_signature.h"
+#include "compiler/artifact/kernel_signature.h"
 #include "compiler/codegen/llvm/machine_math.h"
 #include "compiler/codegen/llvm/tile_statement.h"
 #include "compiler/ir/dot_call.h"

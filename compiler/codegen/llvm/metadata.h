@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "compiler/codegen/llvm/kernel_signature.h"
+#include "compiler/artifact/kernel_signature.h"
 #include "compiler/target/target.h"
 #include "support/status.h"
 

@@ -231,7 +231,7 @@ TEST_F(CApiTest, TakesTheThreadsThatAreAskedForOrThoseOfTheTarget) {
   }
   LatheNetwork* none = nullptr;
   EXPECT_EQ(lathe_network_load(Path().c_str(), -1, &none), LATHE_INVALID_ARGUMENT);
-  EXPECT_THAT(lathe_last_error(), HasSubstr("-1 threads asked for; 1 or more, or 0 for those of the target"));
+  EXPECT_THAT(lathe_last_error(), HasSubstr("-1 threads asked for; 1 or more, or 0 for what there is"));
 }
 
 TEST_F(CApiTest, NetworksAndErrorsOfThreadsAreTheirOwn) {

@@ -1,4 +1,4 @@
-#include "compiler/codegen/llvm/kernel_signature.h"
+#include "compiler/artifact/kernel_signature.h"
 
 #include <fmt/format.h>
 
