@@ -1,8 +1,8 @@
-# `cmake --install build/release --prefix P`: the programs, the runtime library with its header, and find_package(Lathe). What is installed may be
+# `cmake --install build/release --prefix P`: the programs, the runtime and client libraries with their headers, and find_package(Lathe). What is installed may be
 # moved, for no path of it is written anywhere.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
-install(TARGETS lathe lathe-builder lathe-runner lathe-evaluate lathe-search lathe-device lathe_runtime_c EXPORT LatheTargets
+install(TARGETS lathe lathe-builder lathe-runner lathe-evaluate lathe-search lathe-device lathe_runtime_c lathe_client_shared EXPORT LatheTargets
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/lathe DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${CMAKE_SOURCE_DIR}/runtime/kernel_abi.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/lathe)

@@ -35,7 +35,7 @@ def problems(table, files):
 
 
 def sources():
-    for folder in ("include", "support", "runtime", "runner", "compiler", "tracker", "rpc", "tuner", "cli", "python", "deploy"):
+    for folder in ("include", "support", "runtime", "runner", "compiler", "tracker", "rpc", "tuner", "cli", "client", "python", "deploy"):
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in (".h", ".cc"):
                 yield str(path.relative_to(ROOT)), path.read_text()

@@ -10,7 +10,7 @@ import statistics
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("support", "runtime", "runner", "compiler", "tracker", "rpc", "tuner", "cli", "python", "deploy", "tests")
+FOLDERS = ("support", "runtime", "runner", "compiler", "tracker", "rpc", "tuner", "cli", "client", "python", "deploy", "tests")
 MEDIAN_BAR, P99_BAR, SHOWN = 6, 40, 20
 
 # What is no code: comments, strings, characters, preprocessor lines.
