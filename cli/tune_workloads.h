@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/network.h"
 #include "compiler/relax/module.h"
 #include "compiler/target/target.h"
 #include "support/digest.h"

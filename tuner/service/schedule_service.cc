@@ -40,13 +40,15 @@ grpc::ServerUnaryReactor* ScheduleService::ImportRecords(grpc::CallbackServerCon
 grpc::ServerUnaryReactor* ScheduleService::ReportAsked(grpc::CallbackServerContext* context,
                                                        const v1::ReportAskedRequest* request,
                                                        v1::ReportAskedResponse* response) {
-  return AnswerUnary(pool_, context, response, [this, request] { return api_.ReportAsked(*request); });
+  return AnswerUnary(parts_, "ScheduleService/ReportAsked", context, response,
+                     [request](CoreApi& api) { return api.ReportAsked(*request); });
 }
 
 grpc::ServerUnaryReactor* ScheduleService::ListAsked(grpc::CallbackServerContext* context,
                                                      const v1::ListAskedRequest* request,
                                                      v1::ListAskedResponse* response) {
-  return AnswerUnary(pool_, context, response, [this, request] { return api_.ListAsked(*request); });
+  return AnswerUnary(parts_, "ScheduleService/ListAsked", context, response,
+                     [request](CoreApi& api) { return api.ListAsked(*request); });
 }
 
 }  // namespace lathe
