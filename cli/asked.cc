@@ -10,9 +10,11 @@
 #include "cli/number_check.h"
 #include "cli/report_error.h"
 #include "cli/session.h"
+#include "cli/target_names.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
 #include "cli/verbs.h"
+#include "compiler/target/target.h"
 #include "support/digest.h"
 #include "support/status_macros.h"
 
@@ -23,7 +25,7 @@ struct AskedOptions {
   Place place;
   std::string target, device = "local";
   int64_t trials_per_task = 64;
-  bool as_json = false, tunes = false;
+  bool as_json = false, tunes = false, is_long = false;
 };
 
 using AskedList = std::vector<v1::AskedWorkload>;
@@ -43,15 +45,19 @@ StatusOr<AskedList> ListAll(ScheduleApi& schedules, const std::string& target) {
   return asked;
 }
 
-void Show(const AskedList& asked, bool as_json) {
+void Show(const AskedList& asked, const AskedOptions& options) {
+  std::vector<std::string> targets;
+  for (const v1::AskedWorkload& one : asked) targets.push_back(one.target());
+  const TargetNames names(targets, options.is_long);
   nlohmann::ordered_json json = {{"asked", nlohmann::ordered_json::array()}};
   TextTable table({"KERNEL", ">WORKLOAD", ">TIMES", "LAST (UTC)", "NETWORK", "TARGET"});
   for (const v1::AskedWorkload& one : asked) {
     json["asked"].push_back(ToJson(one));
     table.Add({Shorten(one.workload().name(), 40), HexOf(one.workload().digest()).substr(0, 12),
-               std::to_string(one.times()), FormatUtc(one.last_unix_ns()), Shorten(one.network(), 30), one.target()});
+               std::to_string(one.times()), FormatUtc(one.last_unix_ns()), Shorten(one.network(), 30),
+               names.Of(one.target())});
   }
-  if (as_json)
+  if (options.as_json)
     PrintJson(json);
   else if (table.empty())
     LogLine("no build asked for what is not there");
@@ -97,9 +103,14 @@ StatusOr<int> Tune(TuningApi& tuning, const AskedList& asked, const AskedOptions
 
 StatusOr<int> Run(const AskedOptions& options) {
   ASSIGN_OR_RETURN(Session session, Session::Open(options.place, options.tunes ? Access::kLive : Access::kRead));
-  ASSIGN_OR_RETURN(const AskedList asked, ListAll(session.schedules(), options.target));
+  std::string target;
+  if (!options.target.empty()) {
+    ASSIGN_OR_RETURN(const Target parsed, Target::Parse(options.target));
+    target = parsed.ToString();
+  }
+  ASSIGN_OR_RETURN(const AskedList asked, ListAll(session.schedules(), target));
   if (options.tunes) return Tune(session.tuning(), asked, options);
-  Show(asked, options.as_json);
+  Show(asked, options);
   return kExitOk;
 }
 
@@ -108,7 +119,7 @@ StatusOr<int> Run(const AskedOptions& options) {
 void AddAsked(CLI::App& app, int& exit_code) {
   const auto options = std::make_shared<AskedOptions>();
   CLI::App* verb = app.add_subcommand("asked", "List what builds asked for and did not get, or make a job of it");
-  verb->add_option("--target", options->target, "only this target, as the list has it");
+  verb->add_option("--target", options->target, "only this one: TVM target string or tag");
   CLI::Option* tunes = verb->add_flag("--tune", options->tunes, "submit a job of what is listed to the server");
   verb->add_option("--device", options->device, "key of the devices to measure on")
       ->needs(tunes)
@@ -117,6 +128,7 @@ void AddAsked(CLI::App& app, int& exit_code) {
       ->needs(tunes)
       ->check(WholeNumber(1))
       ->capture_default_str();
+  verb->add_flag("--long", options->is_long, "show targets by their whole text");
   verb->add_flag("--json", options->as_json, "machine-readable (docs/formats/cli_json.md)");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] {

@@ -8,6 +8,7 @@
 #include "cli/network.h"
 #include "cli/report_error.h"
 #include "cli/session.h"
+#include "cli/target_names.h"
 #include "cli/text_table.h"
 #include "cli/time_text.h"
 #include "cli/tune_workloads.h"
@@ -23,7 +24,7 @@ struct BestOptions {
   Place place;
   TuneFile file;
   std::string target = "auto", workload;
-  bool is_json = false;
+  bool is_json = false, is_long = false;
 };
 
 struct Wanted {
@@ -71,11 +72,36 @@ std::string Miss(const Wanted& item, const std::string& hash, const BestOptions&
   return fmt::format("MISS {} {}: nothing was measured; {}", item.name, hash, how);
 }
 
+struct Known {
+  std::string name, hash;
+  v1::Record record;
+};
+
+void PrintTable(const std::vector<Known>& known, bool is_long) {
+  std::vector<std::string> targets;
+  for (const Known& one : known) targets.push_back(one.record.key().target());
+  const TargetNames names(targets, is_long);
+  TextTable table({"TASK", "WORKLOAD", ">BEST", "STATUS", "DEVICE", "TARGET"});
+  for (const Known& one : known) {
+    table.Add({one.name, one.hash.substr(0, 12), FormatNs(one.record.timings().median_ns()), one.record.status(),
+               one.record.key().device_key(), names.Of(one.record.key().target())});
+  }
+  if (!table.empty()) std::fputs(table.Render().c_str(), stdout);
+}
+
+void PrintAsJson(const std::vector<Known>& known) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::array();
+  for (const Known& one : known) {
+    json.push_back({{"name", one.name}, {"workload", one.hash}});
+    json.back().update(ToJson(one.record));
+  }
+  PrintJson(json);
+}
+
 StatusOr<int> Run(const BestOptions& options) {
   ASSIGN_OR_RETURN(Session session, Session::Open(options.place, Access::kRead));
   ASSIGN_OR_RETURN(const std::vector<Wanted> wanted, Find(options, session.schedules()));
-  nlohmann::ordered_json json = nlohmann::ordered_json::array();
-  TextTable table({"TASK", "WORKLOAD", ">BEST", "STATUS", "DEVICE", "TARGET"});
+  std::vector<Known> known;
   std::vector<std::string> missing;
   for (const Wanted& item : wanted) {
     v1::ListBestRequest request;
@@ -83,20 +109,12 @@ StatusOr<int> Run(const BestOptions& options) {
     ASSIGN_OR_RETURN(const v1::ListBestResponse best, session.schedules().ListBest(request));
     const std::string hash = HexOf(item.digest);
     if (best.records().empty()) missing.push_back(Miss(item, hash.substr(0, 12), options));
-    for (const v1::Record& record : best.records()) {
-      if (options.is_json) {
-        json.push_back({{"name", item.name}, {"workload", hash}});
-        json.back().update(ToJson(record));
-        continue;
-      }
-      table.Add({item.name, hash.substr(0, 12), FormatNs(record.timings().median_ns()), record.status(),
-                 record.key().device_key(), record.key().target()});
-    }
+    for (const v1::Record& record : best.records()) known.push_back({item.name, hash, record});
   }
   if (options.is_json)
-    PrintJson(json);
-  else if (!table.empty())
-    std::fputs(table.Render().c_str(), stdout);
+    PrintAsJson(known);
+  else
+    PrintTable(known, options.is_long);
   for (const std::string& line : missing) std::fprintf(stderr, "%s\n", line.c_str());
   if (wanted.empty())
     std::fprintf(stderr, "MISS %s: not in the database; tune it\n",
@@ -114,6 +132,7 @@ void AddBest(CLI::App& app, int& exit_code) {
   AddNetworkFlags(*verb, options->target, options->file.network);
   verb->add_option("--workload", options->workload, "64 hex digits, or a unique beginning of 8 or more")
       ->excludes(file);
+  verb->add_flag("--long", options->is_long, "Show targets by their whole text");
   verb->add_flag("--json", options->is_json, "Print as JSON");
   AddPlaceFlags(*verb, options->place);
   verb->callback([options, &exit_code] {

@@ -42,9 +42,10 @@ TEST_F(AskedVerbTest, ListsTheLastFirst) {
   const VerbRun table = Asked();
   EXPECT_EQ(table.code, 0) << table.err;
   EXPECT_THAT(table.out, StartsWith("KERNEL"));
-  EXPECT_LT(table.out.find(kOne), table.out.find(kPi));
-  EXPECT_THAT(table.out, testing::ContainsRegex("copy +[0-9a-f]{12} +2 .* net.onnx +llvm -mcpu=cortex-a72"));
-  EXPECT_THAT(Asked({"--target", kOne}).out, testing::Not(HasSubstr("cortex-a72")));
+  EXPECT_LT(table.out.find("x86-64-v3 x1"), table.out.find("raspberry-pi/4b-aarch64"));
+  EXPECT_THAT(table.out, testing::ContainsRegex("copy +[0-9a-f]{12} +2 .* net.onnx +raspberry-pi/4b-aarch64\n"));
+  EXPECT_THAT(Asked({"--long"}).out, HasSubstr(kPi));
+  EXPECT_THAT(Asked({"--target", "raspberry-pi/4b-aarch64"}).out, testing::Not(HasSubstr("x86-64-v3")));
   EXPECT_THAT(Asked({"--json"}).out, HasSubstr("\"times\": 2"));
 }
 

@@ -76,9 +76,9 @@ class CMakeProjectTest : public testing::TestWithParam<const char*> {
     Write(project.source / "best.pack", pack);
     return project;
   }
-  Project BuildOrDie(const std::string& name, const std::string& pack) {
+  Project BuildOrDie(const std::string& name, const std::string& pack, const std::vector<std::string>& flags = {}) {
     const Project project = MakeProject(name, pack);
-    const ProgramRun configured = project.Configure(GetParam());
+    const ProgramRun configured = project.Configure(GetParam(), flags);
     EXPECT_EQ(configured.code, 0) << configured.err;
     const ProgramRun built = project.Build();
     EXPECT_EQ(built.code, 0) << built.out << built.err;
@@ -107,7 +107,8 @@ class CMakeProjectTest : public testing::TestWithParam<const char*> {
 
 TEST_P(CMakeProjectTest, GivesTheSameBytesInAnotherFolder) {
   const std::string pack = PackOf(3);
-  const Project one = BuildOrDie("one", pack), two = BuildOrDie("a/much longer/name", pack);
+  const Project one = BuildOrDie("one", pack),
+                two = BuildOrDie("a/much longer/name", pack, {"-DLathe_HOST_TOOLS=" + InstallTree() + "/bin"});
   ExpectRight(one);
   ExpectRight(two);
   EXPECT_FALSE(one.Artifact().empty());
