@@ -45,7 +45,7 @@ constexpr RpcRow kRpcs[] = {
     {"ScheduleService/FindWorkload", kReaders},
     {"ScheduleService/ListWorkloads", kReaders},
     {"ScheduleService/ImportRecords", kAdmins},  // They become best without a measurement of ours.
-    {"ScheduleService/ReportAsked", kReaders},  // Builds; a bounded number of rows.
+    {"ScheduleService/ReportAsked", kReaders},   // Builds; a bounded number of rows.
     {"ScheduleService/ListAsked", kReaders},
     {"FarmService/ListDevices", kReaders},
     {"FarmService/GetDevice", kReaders},

@@ -151,7 +151,8 @@ TEST_F(MergeFilesTest, ReadsTheSchemaBeforeThisOne) {
     scene.Measure(1, 100);
   }
   Script(
-      "DROP TABLE asked; DROP TABLE invitation; DROP TABLE certificate; DROP TABLE token; ALTER TABLE job DROP COLUMN submitter; "
+      "DROP TABLE asked; DROP TABLE invitation; DROP TABLE certificate; DROP TABLE token; ALTER TABLE job DROP COLUMN "
+      "submitter; "
       "DELETE FROM migration WHERE version > 8; PRAGMA user_version = 8");
   EXPECT_EQ(Merge(*ours_, **SqliteStore::OpenForMerge(path_)).records.added, 1);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).code(), StatusCode::kFailedPrecondition) << "it is left as it is";

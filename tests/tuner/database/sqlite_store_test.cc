@@ -120,7 +120,8 @@ TEST_F(SqliteStoreTest, TakesOverWhatIsUnderWayInAnOlderFileAndPutsALateBestAsid
       "UPDATE best SET record_id = {}, median_ns = 10; DROP TABLE attempt; DROP TRIGGER trial_counted; DROP "
       "TRIGGER trial_moved; DROP TABLE trial_count; ALTER TABLE tuning_key DROP COLUMN measured; DROP INDEX "
       "record_in_order; DROP INDEX record_final; ALTER TABLE meta DROP COLUMN samples_judged_to; DROP TABLE "
-      "asked; DROP TABLE invitation; DROP TABLE certificate; DROP TABLE token; ALTER TABLE job DROP COLUMN submitter; DELETE FROM "
+      "asked; DROP TABLE invitation; DROP TABLE certificate; DROP TABLE token; ALTER TABLE job DROP COLUMN submitter; "
+      "DELETE FROM "
       "migration "
       "WHERE version > 5; PRAGMA user_version = 5",
       late));
