@@ -19,7 +19,7 @@ namespace {
 // An input or output: what it must be, and what is bound to it.
 struct Port {
   explicit Port(const TensorInfo& tensor) : info(&tensor) {
-    for (const Extent& dim : tensor.dims) described_shape.push_back(dim.is_constant() ? dim.value : -1);
+    for (const Extent& dim : tensor.dims) shape.push_back(dim.is_constant() ? dim.value : -1);
   }
   TensorView view() const { return {data, info->dtype, bound_shape, bound_strides}; }
   LatheTensor Describe() const {
@@ -27,14 +27,15 @@ struct Port {
     return {.name = info->name.c_str(),
             .data = data,
             .dtype = {static_cast<uint8_t>(dtype.code), dtype.bits, dtype.lanes},
-            .rank = static_cast<int32_t>(described_shape.size()),
-            .shape = described_shape.data(),
+            .rank = static_cast<int32_t>(shape.size()),
+            .shape = shape.data(),
             .strides = nullptr};
   }
 
   const TensorInfo* info;
-  std::vector<int64_t> described_shape;  // -1: the inputs decide.
-  void* data = nullptr;                  // The caller's; null: nothing is bound.
+  // -1: the inputs decide; of an output it is what its last run had. Never moves, for it is handed out.
+  std::vector<int64_t> shape;
+  void* data = nullptr;  // The caller's; null: nothing is bound.
   std::vector<int64_t> bound_shape, bound_strides;
 };
 
@@ -112,9 +113,9 @@ RuntimeError CheckBinding(const char* kind, const Port& port, const LatheTensor&
   if (tensor.data == nullptr) return {RuntimeCode::kInvalidArgument, what + "data is NULL; give it memory"};
   if (dtype != port.info->dtype)
     return {RuntimeCode::kInvalidArgument, what + dtype.Name() + ", " + port.info->dtype.Name() + " required"};
-  if (tensor.rank < 0 || static_cast<size_t>(tensor.rank) != port.described_shape.size())
+  if (tensor.rank < 0 || static_cast<size_t>(tensor.rank) != port.shape.size())
     return {RuntimeCode::kInvalidArgument,
-            what + FormatText("%d dimensions, %zu required", tensor.rank, port.described_shape.size())};
+            what + FormatText("%d dimensions, %zu required", tensor.rank, port.shape.size())};
   if (tensor.rank > 0 && tensor.shape == nullptr)
     return {RuntimeCode::kInvalidArgument, what + "shape is NULL; give its extents"};
   return {};
@@ -201,6 +202,8 @@ RuntimeError RunNetwork(LatheNetwork& network) {
   network.results.clear();  // Their memory serves again.
   const std::vector<TensorView> inputs = ViewsOf(network.inputs), outputs = ViewsOf(network.outputs);
   RUNTIME_ASSIGN_OR_RETURN(network.results, network.executor.RunInto(inputs, outputs));
+  for (size_t i = 0; i < network.results.size(); ++i)
+    std::ranges::copy(network.results[i].shape(), network.outputs[i].shape.begin());
   return {};
 }
 
@@ -252,7 +255,6 @@ LatheStatus lathe_network_output(const LatheNetwork* network, size_t index, Lath
     tensor->data = nullptr;
     if (index >= network->results.size()) return {};
     tensor->data = network->results[index].data();
-    tensor->shape = network->results[index].shape().data();
     return {};
   });
 }

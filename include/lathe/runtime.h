@@ -85,8 +85,9 @@ LATHE_API size_t lathe_network_num_inputs(const LatheNetwork* network);
 LATHE_API size_t lathe_network_num_outputs(const LatheNetwork* network);
 /* What input `index` must be; `data` is what is bound to it, or NULL. */
 LATHE_API LatheStatus lathe_network_input(const LatheNetwork* network, size_t index, LatheTensor* tensor);
-/* Output `index`: after a run its contents and shape, valid until the next run, the next binding of this output or the
- * end of the network; before that, what it will be, with `data` NULL. */
+/* Output `index`: before the first run what it will be, with `data` NULL; after a run its contents, valid until the
+ * next run, the next binding of this output or the end of the network. `shape` stays where it is for as long as the
+ * network lives; extents that inputs decide are those of the last run. */
 LATHE_API LatheStatus lathe_network_output(const LatheNetwork* network, size_t index, LatheTensor* tensor);
 
 /* Where each run reads input `index` from. Type and rank are checked here, extents by the run. */

@@ -139,6 +139,18 @@ TEST_F(CApiTest, RunsAgainOnOtherInputs) {
   }
 }
 
+// A program describes an output once, and binds by that description again and again.
+TEST_F(CApiTest, DescriptionsOutliveRuns) {
+  BindImage(network, image);
+  LatheTensor before, after;
+  ASSERT_EQ(lathe_network_output(network, 0, &before), LATHE_OK);
+  ASSERT_EQ(lathe_network_run(network), LATHE_OK) << lathe_last_error();
+  ASSERT_EQ(lathe_network_output(network, 0, &after), LATHE_OK);
+  EXPECT_EQ(after.shape, before.shape);
+  ASSERT_EQ(lathe_network_run(network), LATHE_OK) << lathe_last_error();
+  EXPECT_EQ(std::vector<int64_t>(after.shape, after.shape + after.rank), (std::vector<int64_t>{1, kClasses}));
+}
+
 TEST_F(CApiTest, ReadsInputsWithStrides) {
   std::vector<float> channels_last(kPixels);
   for (int c = 0; c < 3; ++c)
