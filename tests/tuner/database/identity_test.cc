@@ -47,7 +47,7 @@ TEST_P(IdentityTest, AnInvitationIsTakenOnce) {
   EXPECT_EQ(row->subject, (CertificateSubject{Role::kDevice, "rpi4-01"}));
   EXPECT_EQ(row->standing, Standing::kInForce);
   const auto second = store_.TakeInvitation(code, CertificateFor('2', "rpi4-02"));
-  EXPECT_EQ(second.code(), StatusCode::kUnauthenticated);
+  ASSERT_EQ(second.code(), StatusCode::kUnauthenticated);
   EXPECT_THAT(
       second.status().message(),
       HasSubstr("join: the invitation was taken at 2023-11-14 22:13:20 UTC; if that was not you, revoke what it "

@@ -284,6 +284,7 @@ TEST_F(GuardedServerTest, AWatcherShowsATokenToo) {
   EXPECT_EQ(Connect()->tuning().WatchJob(watch, one_update).code(), StatusCode::kUnauthenticated);
   const Status revoked = ada->tuning().WatchJob(watch, [&](const v1::WatchJobResponse&) {
     EXPECT_TRUE(store->RevokeToken(1, "a test").ok());
+    EXPECT_TRUE(store->CancelJob(1, "so that it ends, whoever watches").ok());
     return true;
   });
   EXPECT_EQ(revoked.code(), StatusCode::kUnauthenticated) << "in the middle of a watch";
