@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <thread>
 
@@ -21,7 +22,32 @@ constexpr const char* kServiceConfig = R"({"methodConfig": [{
   "retryPolicy": {"maxAttempts": 4, "initialBackoff": "0.1s", "maxBackoff": "2s", "backoffMultiplier": 2,
                   "retryableStatusCodes": ["UNAVAILABLE"]}}]})";
 
-std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
+constexpr const char* kServerHost = "server.lathe";  // The name in a server's certificate, wherever it is.
+
+bool IsOnThisMachine(const std::string& server) {
+  for (const char* begin : {"unix:", "localhost:", "127.", "[::1]:"})
+    if (server.starts_with(begin)) return true;
+  return false;
+}
+
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const std::string& server, const std::string& token) {
+  const size_t certificate = token.find("-----BEGIN CERTIFICATE-----");
+  if (server.starts_with("unix:") || certificate == std::string::npos)
+    return IsOnThisMachine(server) ? grpc::InsecureChannelCredentials() : nullptr;
+  const std::string secret = token.substr(0, token.find_first_of(" \r\n"));
+  return grpc::CompositeChannelCredentials(
+      grpc::SslCredentials({.pem_root_certs = token.substr(certificate), .pem_private_key = {}, .pem_cert_chain = {}}),
+      grpc::AccessTokenCredentials(secret));
+}
+
+std::string TokenOf(const Options& options) {
+  const char* variable = std::getenv("LATHE_TOKEN");
+  return options.token.empty() && variable != nullptr ? variable : options.token;
+}
+
+// Without credentials every call over it fails.
+std::shared_ptr<grpc::Channel> Connect(const std::string& server,
+                                       const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetServiceConfigJSON(kServiceConfig);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
@@ -30,7 +56,8 @@ std::shared_ptr<grpc::Channel> Connect(const std::string& server) {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(kMaxMessageBytes);
-  return grpc::CreateCustomChannel(server, grpc::InsecureChannelCredentials(), arguments);
+  arguments.SetSslTargetNameOverride(kServerHost);
+  return grpc::CreateCustomChannel(server, credentials, arguments);
 }
 
 std::string HexOf(const std::string& bytes) {
@@ -130,9 +157,19 @@ v1::SubmitJobRequest ToMessage(const JobRequest& request) {
 
 struct Client::Parts {
   Parts(std::string address, const Options& given)
-      : server(std::move(address)), options(given), channel(Connect(server)), tuning(channel), schedules(channel) {}
+      : server(std::move(address)),
+        options(given),
+        credentials(CredentialsOf(server, TokenOf(given))),
+        channel(Connect(server, credentials)),
+        tuning(channel),
+        schedules(channel) {}
 
   Error ErrorOf(const char* call, const grpc::Status& status) const {
+    if (credentials == nullptr)
+      return {grpc::StatusCode::INVALID_ARGUMENT,
+              std::string(call) + " at " + server +
+                  ": beyond this machine everything is encrypted, which takes what `lathe token create` printed, token "
+                  "and certificate; give it as Options::token or in LATHE_TOKEN"};
     return {static_cast<int>(status.error_code()), std::string(call) + " at " + server + ": " + status.error_message()};
   }
   template <typename Stub, typename Request, typename Response>
@@ -160,6 +197,7 @@ struct Client::Parts {
 
   const std::string server;
   const Options options;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials;
   const std::shared_ptr<grpc::Channel> channel;
   v1::TuningService::Stub tuning;
   v1::ScheduleService::Stub schedules;

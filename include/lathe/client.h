@@ -88,6 +88,9 @@ struct Best {
 struct Options {
   std::chrono::milliseconds deadline = std::chrono::seconds(30);  // Of each call.
   std::chrono::milliseconds patience = std::chrono::seconds(60);  // So long a watch looks for a server that has gone.
+  // What `lathe token create` printed: who asks, and the certificate by which a farm on another machine is known.
+  // Empty: $LATHE_TOKEN; without either the server must be on this machine, or every call fails.
+  std::string token = {};
 };
 
 // Calls are harmless to repeat: one that nobody answers is tried up to four times, by gRPC's own backoff.

@@ -6,6 +6,8 @@ import os
 import uuid
 from typing import Any, Dict, List, Sequence, Tuple, Union
 
+import grpc
+
 from lathe_client import _schema
 from lathe_client.types import TaskSpec
 
@@ -24,6 +26,30 @@ def address_of(server: str) -> str:
     if not address:
         raise ValueError('connect: no server named; give Client("127.0.0.1:7431") or set LATHE_SERVER')
     return address
+
+
+_CERTIFICATE = "-----BEGIN CERTIFICATE-----"
+_SERVER_HOST = "server.lathe"  # The name in a server's certificate, wherever it is.
+
+
+def _is_on_this_machine(address: str) -> bool:
+    host = address.rsplit(":", 1)[0]
+    return address.startswith("unix:") or host == "localhost" or host == "[::1]" or host.startswith("127.")
+
+
+def open_channel(module: Any, address: str, token: str) -> Any:
+    """A channel of `grpc` or `grpc.aio`. `token`: what `lathe token create` printed, else $LATHE_TOKEN. With the certificate of the farm's authority in it the
+    connection is encrypted and carries the token; without, the server must be on this machine."""
+    text = token or os.environ.get("LATHE_TOKEN", "")
+    begin = text.find(_CERTIFICATE)
+    if begin < 0 or address.startswith("unix:"):
+        if not _is_on_this_machine(address):
+            raise ValueError(f"connect to {address}: beyond this machine everything is encrypted, which takes what `lathe token create` printed, "
+                             "token and certificate; give it as token= or in LATHE_TOKEN")
+        return module.insecure_channel(address, options=channel_options())
+    credentials = grpc.composite_channel_credentials(grpc.ssl_channel_credentials(text[begin:].encode()),
+                                                     grpc.access_token_call_credentials(text[:begin].strip()))
+    return module.secure_channel(address, credentials, options=[*channel_options(), ("grpc.ssl_target_name_override", _SERVER_HOST)])
 
 
 def channel_options() -> List[Tuple[str, Any]]:

@@ -15,11 +15,11 @@ from lathe_client import _calls, _schema, errors, types
 class Client:
     """As `lathe_client.Client`; of the event loop in which it is made."""
 
-    def __init__(self, server: str = "", *, deadline_s: float = _calls.DEADLINE_S, patience_s: float = _calls.PATIENCE_S) -> None:
+    def __init__(self, server: str = "", *, token: str = "", deadline_s: float = _calls.DEADLINE_S, patience_s: float = _calls.PATIENCE_S) -> None:
         self.server = _calls.address_of(server)
         self._deadline_s = deadline_s
         self._patience_s = patience_s
-        self._channel = grpc.aio.insecure_channel(self.server, options=_calls.channel_options())
+        self._channel = _calls.open_channel(grpc.aio, self.server, token)
         self._bound = _calls.bind(self._channel)
 
     def __repr__(self) -> str:

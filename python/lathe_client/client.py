@@ -13,13 +13,14 @@ from lathe_client import _calls, _schema, errors, types
 class Client:
     """A connection to `lathe up`. Connects when first used; safe to use from several threads, not after a fork.
 
+    `token` is what `lathe token create` printed (default: $LATHE_TOKEN): who asks, and the certificate by which a farm on another machine is known.
     `deadline_s` is of each call; a call that nobody answers is tried again by itself. Methods raise `errors.LatheError`."""
 
-    def __init__(self, server: str = "", *, deadline_s: float = _calls.DEADLINE_S, patience_s: float = _calls.PATIENCE_S) -> None:
+    def __init__(self, server: str = "", *, token: str = "", deadline_s: float = _calls.DEADLINE_S, patience_s: float = _calls.PATIENCE_S) -> None:
         self.server = _calls.address_of(server)
         self._deadline_s = deadline_s
         self._patience_s = patience_s
-        self._channel = grpc.insecure_channel(self.server, options=_calls.channel_options())
+        self._channel = _calls.open_channel(grpc, self.server, token)
         self._bound = _calls.bind(self._channel)
 
     def __repr__(self) -> str:

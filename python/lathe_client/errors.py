@@ -48,6 +48,18 @@ class ResourceExhausted(LatheError):
     code = "RESOURCE_EXHAUSTED"
 
 
+class Unauthenticated(LatheError):
+    """The server does not know who asks."""
+
+    code = "UNAUTHENTICATED"
+
+
+class PermissionDenied(LatheError):
+    """It knows, and they may not."""
+
+    code = "PERMISSION_DENIED"
+
+
 class Unavailable(LatheError):
     """Nobody answers, also after the retries."""
 
@@ -62,7 +74,7 @@ class DeadlineExceeded(LatheError):
 
 _CLASSES: Dict[str, Type[LatheError]] = {
     kind.code: kind
-    for kind in (InvalidArgument, NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted, Unavailable, DeadlineExceeded)
+    for kind in (InvalidArgument, NotFound, AlreadyExists, FailedPrecondition, ResourceExhausted, Unauthenticated, PermissionDenied, Unavailable, DeadlineExceeded)
 }
 
 

@@ -180,5 +180,13 @@ TEST_F(ClientTest, AsksForTheBestByDigestOrByText) {
   EXPECT_EQ(answers[1].median_ns, std::nullopt);
 }
 
+TEST(Client, SaysWhatAFarmOnAnotherMachineTakes) {
+  const auto job = Client("farm.lab:7431", {.token = "lathe_abc"}).GetJob(1);
+  ASSERT_TRUE(std::holds_alternative<Error>(job));
+  EXPECT_EQ(std::get<Error>(job).code, grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(std::get<Error>(job).message,
+              HasSubstr("get job at farm.lab:7431: beyond this machine everything is encrypted"));
+}
+
 }  // namespace
 }  // namespace lathe::client

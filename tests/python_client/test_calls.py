@@ -163,3 +163,13 @@ def test_a_client_needs_a_server(monkeypatch):
 
 def test_a_state_that_a_newer_server_knows_stays_a_number():
     assert _schema.state_name(99) == "99"
+
+
+def test_a_farm_on_another_machine_takes_a_certificate(monkeypatch):
+    monkeypatch.delenv("LATHE_TOKEN", raising=False)
+    with pytest.raises(ValueError, match="connect to farm.lab:7431: beyond this machine everything is encrypted"):
+        lathe_client.Client("farm.lab:7431")
+    with pytest.raises(ValueError, match="token and certificate"):
+        lathe_client.Client("farm.lab:7431", token="lathe_abc")
+    for there in ("127.0.0.1:1", "localhost:1", "[::1]:1", "unix:/nowhere"):
+        lathe_client.Client(there).close()

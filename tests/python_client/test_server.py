@@ -1,5 +1,6 @@
 """The client and its examples against a real `lathe up`, with a device of its own."""
 import asyncio
+import json
 import os
 import pathlib
 import subprocess
@@ -95,3 +96,21 @@ def test_types():
     run = subprocess.run(["/usr/bin/mypy", "--strict", "--ignore-missing-imports", "--cache-dir=/dev/null", "-p", "lathe_client"],
                          cwd=SOURCE / "python", capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout
+
+
+def test_a_farm_that_wants_to_know_who_asks(tmp_path):
+    database = tmp_path / "lathe.db"
+    subprocess.run([BIN / "lathe", "ca", "init", "--db", database], check=True)
+    command = [BIN / "lathe", "up", "--json", "--db", database, "--listen", "127.0.0.1:0", "--device-listen", f"unix:{tmp_path}/devices.sock"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        address = json.loads(server.stdout.readline())["server"]
+        token = subprocess.run([BIN / "lathe", "token", "create", "--user", "vera", "--role", "viewer", "--db", database], check=True,
+                               stdout=subprocess.PIPE, text=True).stdout
+        with lathe_client.Client(address, token=token) as client:
+            assert list(client.jobs()) == []
+            with pytest.raises(errors.PermissionDenied, match='"vera": .*the role "viewer" may not'):
+                client.submit([matmul(32)], device="local")
+        stranger = token.replace(token[:20], token[:18] + "".join("b" if c != "b" else "c" for c in token[18:20]))
+        with lathe_client.Client(address, token=stranger) as client, pytest.raises(errors.Unauthenticated):
+            list(client.jobs())
+        server.terminate()
