@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -60,15 +61,28 @@ void PrintSummary(const CompiledNetwork& network, const std::string& next) {
                static_cast<double>(network.artifact.size_bytes) / (1 << 20), next.c_str());
 }
 
+namespace {
+
+// A field of what may be anybody's JSON; "" if it is no text.
+std::string StringField(const nlohmann::json& json, const char* field) {
+  const auto at = json.is_object() ? json.find(field) : json.end();
+  return at != json.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+bool HasRefusedKernel(const nlohmann::json& report) {
+  return std::ranges::any_of(report.value("kernels", nlohmann::json::array()),
+                             [](const nlohmann::json& kernel) { return kernel.contains("refused"); });
+}
+
+}  // namespace
+
 std::optional<BuildArtifact> AlreadyBuilt(const std::string& report, const Digest& inputs, const std::string& output) {
   const nlohmann::json json = nlohmann::json::parse(report, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object() || json.value("inputs", "") != inputs.ToHex() || !json.contains("kernels")) return std::nullopt;
-  for (const nlohmann::json& kernel : json["kernels"])
-    if (kernel.contains("refused")) return std::nullopt;
+  if (StringField(json, "inputs") != inputs.ToHex() || HasRefusedKernel(json)) return std::nullopt;
   const StatusOr<std::string> bytes = ReadWholeFile(output);
   if (!bytes.ok()) return std::nullopt;
   const Digest digest = Sha256(*bytes);
-  if (digest.ToHex() != json.value("digest", "")) return std::nullopt;
+  if (StringField(json, "digest") != digest.ToHex()) return std::nullopt;
   return BuildArtifact{.path = output, .digest = digest, .size_bytes = bytes->size()};
 }
 

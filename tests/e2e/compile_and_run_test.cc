@@ -106,6 +106,31 @@ TEST_F(CompileAndRunTest, SaysForEachKernelWhetherItsScheduleIsKnown) {
   EXPECT_EQ(Run({"--data", data}).code, 0);
 }
 
+TEST_F(CompileAndRunTest, BuildsAgainWhereTheReportIsNoProof) {
+  const std::string report = folder / "network.json";
+  ASSERT_EQ(Compile({"--report", report}).code, 0);
+  const std::string whole = Read(report), built = Read(artifact);
+  EXPECT_THAT(Compile({"--report", report}).err, HasSubstr("up to date"));
+  const std::string inputs = nlohmann::json::parse(whole)["inputs"];
+  const std::vector<std::string> no_proof = {"",
+                                             "no JSON",
+                                             "[]",
+                                             "{}",
+                                             R"({"inputs": 3, "digest": 4, "kernels": 5})",
+                                             whole.substr(0, whole.size() / 2),
+                                             fmt::format(R"({{"inputs": "{}", "digest": [], "kernels": []}})", inputs),
+                                             fmt::format(R"({{"inputs": "{}", "kernels": [1, {{}}]}})", inputs)};
+  for (const std::string& text : no_proof) {
+    Write(report, text);
+    Write(artifact, "somebody's");
+    const ProgramRun run = Compile({"--report", report});
+    EXPECT_EQ(run.code, 0) << text << ": " << run.err;
+    EXPECT_THAT(run.err, Not(HasSubstr("up to date"))) << text;
+    EXPECT_TRUE(Read(artifact) == built) << text;
+    EXPECT_EQ(Read(report), whole) << text;
+  }
+}
+
 TEST_F(CompileAndRunTest, RunTimesEachKernelOnDemand) {
   CompileOrDie();
   const ProgramRun plain = Run({"--repeat", "3"}), table = Run({"--repeat", "3", "--kernels"});
