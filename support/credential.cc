@@ -1,7 +1,6 @@
 #include "support/credential.h"
 
 #include <fmt/format.h>
-#include <openssl/crypto.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -124,10 +123,6 @@ StatusOr<AccessToken> ParseToken(std::string_view text) {
                    Unseal("read token", text.substr(kTokenPrefix.size()), token.secret.size()));
   std::memcpy(token.secret.data(), bytes.data(), bytes.size());
   return token;
-}
-
-bool ConstantTimeEqual(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 void DrawSecret(uint8_t* bytes, size_t size) {

@@ -33,9 +33,6 @@ struct AccessToken {
 std::string FormatToken(const AccessToken& token);  // "lathe_" and 58 letters and digits.
 StatusOr<AccessToken> ParseToken(std::string_view text);
 
-// Takes as long whatever the bytes are; lengths are no secret.
-bool ConstantTimeEqual(std::string_view a, std::string_view b);
-
 // Fills with bytes that nobody can guess (getrandom).
 void DrawSecret(uint8_t* bytes, size_t size);
 template <size_t N>

@@ -106,8 +106,8 @@ TEST_F(BadInputTest, WhoShowsNothingToAFarmWithAnAuthority) {
   const size_t at = line.find(begin) + begin.size();
   const std::string there = line.substr(at, line.find('"', at) - at);
   const Ended stranger = Run({"jobs", "--server", there});
-  EXPECT_EQ(stranger.code, 5) << there;
-  EXPECT_THAT(stranger.words, HasSubstr("TuningService/ListJobs: this server wants to know who asks; set LATHE_TOKEN"));
+  EXPECT_EQ(stranger.code, 4) << there;
+  EXPECT_THAT(stranger.words, HasSubstr("a farm with an authority wants --token-file"));
   const Ended token = Run({"token", "create", "--user", "vera", "--role", "viewer", "--db", database});
   EXPECT_EQ(token.code, 0) << token.words;
   const std::string file = folder / "token";

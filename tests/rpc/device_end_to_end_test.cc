@@ -22,24 +22,12 @@
 #include "rpc/gateway/device_gateway.h"
 #include "runner/measure_policy.h"
 #include "tests/support/hang_guard.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lathe {
 namespace {
 
 using testing::HasSubstr;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = testing::TempDir() + "/deviceXXXXXX";
-    path_ = mkdtemp(path.data());
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // The server's side: wants a list of trials measured under one epoch, two at a time, and commits what comes.
 class Wanter : public DeviceGatewayOwner {

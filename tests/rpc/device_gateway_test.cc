@@ -7,20 +7,12 @@
 #include <unistd.h>
 
 #include "rpc/device_message.h"
+#include "tests/rpc/no_gateway_owner.h"
 
 namespace lathe {
 namespace {
 
 using testing::HasSubstr;
-
-class NoOwner : public DeviceGatewayOwner {
- public:
-  void OnDeviceUp(const v1::Hello&) override {}
-  void OnDeviceHeard(const std::string&, const v1::Current&) override {}
-  void OnDeviceDown(const std::string&, const std::string&) override {}
-  void OnResult(const v1::MeasureResult&) override {}
-  StatusOr<BlobPiece> ReadBlob(const Digest&, int64_t, int64_t) override { return NotFound("blob: none here"); }
-};
 
 class Peer {
  public:
@@ -63,7 +55,7 @@ class Peer {
 };
 
 TEST(DeviceGateway, KeepsAFewStrangersAndEveryDevice) {
-  NoOwner owner;
+  NoGatewayOwner owner;
   DeviceGateway gateway({.max_strangers = 4}, owner);
   Peer known(gateway);
   known.SayHello("board-1");
@@ -84,7 +76,7 @@ TEST(DeviceGateway, KeepsAFewStrangersAndEveryDevice) {
 }
 
 TEST(DeviceGateway, RefusesADeviceTooManyAndKeepsItsPlaceForOneThatConnectsAnew) {
-  NoOwner owner;
+  NoGatewayOwner owner;
   DeviceGateway gateway({.max_devices = 2}, owner);
   Peer first(gateway), second(gateway), third(gateway);
   first.SayHello("board-1");

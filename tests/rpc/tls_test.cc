@@ -12,6 +12,7 @@
 #include "rpc/gateway/device_gateway.h"
 #include "rpc/machine_identity.h"
 #include "support/clock.h"
+#include "tests/rpc/no_gateway_owner.h"
 #include "tests/support/hang_guard.h"
 #include "tests/support/temporary_folder.h"
 
@@ -69,15 +70,6 @@ class Judge : public MachineAuthenticator {
   const std::shared_ptr<TlsContext> context_;
 };
 
-class Owner : public DeviceGatewayOwner {
- public:
-  void OnDeviceUp(const v1::Hello&) override {}
-  void OnDeviceHeard(const std::string&, const v1::Current&) override {}
-  void OnDeviceDown(const std::string&, const std::string&) override {}
-  void OnResult(const v1::MeasureResult&) override {}
-  StatusOr<BlobPiece> ReadBlob(const Digest&, int64_t, int64_t) override { return NotFound("blob: none here"); }
-};
-
 v1::Hello HelloOf(const std::string& name) {
   v1::Hello hello;
   hello.set_proto_min(1);
@@ -128,7 +120,7 @@ class TlsTest : public testing::Test {
 
   Farm farm_, other_;
   Judge judge_{farm_};
-  Owner owner_;
+  NoGatewayOwner owner_;
   DeviceGateway gateway_{{.build_id = "test", .authenticator = &judge_}, owner_};
   const Endpoint place_ = *gateway_.Listen({.host = "127.0.0.1", .port = 0});
 };

@@ -86,14 +86,6 @@ TEST(Token, OfAnyBytesIsReadBack) {
   }
 }
 
-TEST(ConstantTimeEqual, ComparesAllOfBoth) {
-  EXPECT_TRUE(ConstantTimeEqual("", ""));
-  EXPECT_TRUE(ConstantTimeEqual("same", "same"));
-  EXPECT_FALSE(ConstantTimeEqual("same", "sama"));
-  EXPECT_FALSE(ConstantTimeEqual("same", "zame"));
-  EXPECT_FALSE(ConstantTimeEqual("same", "sam"));
-}
-
 TEST(DrawSecret, FillsWithOtherBytesEachTime) {
   EXPECT_NE(DrawSecret<32>(), DrawSecret<32>());
   EXPECT_NE(DrawSecret<16>(), (std::array<uint8_t, 16>{}));
