@@ -49,7 +49,7 @@ StatusOr<std::unique_ptr<ServerConnection>> ConnectTo(const Place& place) {
   ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(place.server));
   ASSIGN_OR_RETURN(UserCredentials user, CredentialsOf(place));
   if (user.authority_pem.empty()) RETURN_IF_ERROR(CheckOpenEndpoint(server));
-  return ConnectToServer(server, {.token = std::move(user.token), .security = {std::move(user.authority_pem), {}}});
+  return ConnectToServer(server, {.token = std::move(user.token), .security = {std::move(user.authority_pem), ""}});
 }
 
 StatusOr<std::string> AuthorityAt(const Place& place) {

@@ -35,9 +35,9 @@ Status Create(const TokenOptions& options) {
   request.set_user(options.user);
   request.set_role(options.role);
   request.set_valid_ns(valid.count());
+  ASSIGN_OR_RETURN(const std::string authority, AuthorityAt(options.place));
   ASSIGN_OR_RETURN(const v1::CreateTokenResponse response, session.identity().CreateToken(request));
   const v1::Token& made = response.token();
-  ASSIGN_OR_RETURN(const std::string authority, AuthorityAt(options.place));
   fmt::print("{}\n{}", FormatToken(token), authority);
   fmt::print(
       stderr,

@@ -14,6 +14,7 @@
 #include "cli/report_error.h"
 #include "cli/verbs.h"
 #include "rpc/device/device_program.h"
+#include "support/clock.h"
 #include "support/status_macros.h"
 #include "tuner/cost_model/base_model.h"
 #include "tuner/database/sqlite_store.h"
@@ -102,6 +103,18 @@ class Farm {
   std::unique_ptr<EmbeddedFarm> embedded_;
 };
 
+// Whoever reads that all is up may submit for this device at once.
+Status AwaitLocalDevice(Store& store, int64_t since_unix_ns) {
+  constexpr Duration kPatience = std::chrono::seconds(10), kPause = std::chrono::milliseconds(10);
+  for (const TimePoint begin = SystemClock().Now(); SystemClock().Now() - begin < kPatience;) {
+    ASSIGN_OR_RETURN(const std::vector<DeviceRow> devices, store.ListDevices());
+    for (const DeviceRow& device : devices)
+      if (device.last_seen_unix_ns >= since_unix_ns) return OkStatus();
+    std::this_thread::sleep_for(kPause);
+  }
+  return Unavailable("start the local device: it does not come up; see the log above");
+}
+
 struct Addresses {
   Endpoint server, devices;
   std::string database;
@@ -125,12 +138,14 @@ Status Serve(const UpOptions& options) {
   ASSIGN_OR_RETURN(const Endpoint owner, OwnerEndpoint(database));
   RETURN_IF_ERROR(CreateFolderOf(database));
   CountInterrupts();
+  const int64_t begin = SystemClock().UnixNanos();
   ASSIGN_OR_RETURN(const std::unique_ptr<Farm> farm, Farm::Start(options, database));
   ASSIGN_OR_RETURN(const Endpoint devices, farm->coordinator().gateway().Listen(device_listen));
   ASSIGN_OR_RETURN(
       std::unique_ptr<FarmServer> server,
       FarmServer::Start(farm->coordinator(), {listen, owner}, HasAuthority(database) ? AuthorityFolder(database) : ""));
   RETURN_IF_ERROR(farm->ResumeJobs());
+  if (options.has_local_device) RETURN_IF_ERROR(AwaitLocalDevice(farm->coordinator().store(), begin));
   SayReady({server->endpoints().front(), devices, database}, options.as_json);
   AwaitInterrupts(1, [] { return false; }, std::nullopt);
   LogLine("stopping; jobs go on when this database is served again");

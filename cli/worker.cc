@@ -96,16 +96,16 @@ StatusOr<ConnectionSecurity> SecurityOf(const std::string& name) {
   const StatusOr<MachineIdentity> identity = MachineIdentity::Read(IdentityPath(name));
   if (identity.status().code() == StatusCode::kNotFound) return ConnectionSecurity{};
   if (!identity.ok()) return identity.status();
-  return ConnectionSecurity{identity->authority_pem, identity->own};
+  return ConnectionSecurity{identity->authority_pem, IdentityPath(name)};
 }
 
 Status Join(const WorkerJoinOptions& options) {
   ASSIGN_OR_RETURN(const Endpoint farm, ParseEndpoint(options.farm));
   ASSIGN_OR_RETURN(const InvitationCode code, ParseInvitationCode(options.code));
   const std::string name = options.name.empty() ? HostName() + "-w1" : options.name;
-  ASSIGN_OR_RETURN(const MachineIdentity identity, JoinFarm(farm, code, {Role::kWorker, name}, kJoinPatience));
   const std::string path = IdentityPath(name);
-  RETURN_IF_ERROR(CreateFolderOf(path));
+  RETURN_IF_ERROR(CreateFolderOf(path));  // A code counts once: what can fail fails before.
+  ASSIGN_OR_RETURN(const MachineIdentity identity, JoinFarm(farm, code, {Role::kWorker, name}, kJoinPatience));
   RETURN_IF_ERROR(identity.Write(path));
   fmt::print(
       "worker \"{}\" has joined the farm at {}; its key is in {}\nstart it: lathe worker --connect HOST:PORT{}, "

@@ -172,6 +172,7 @@ StatusOr<bool> RenewIfDue(const std::string& path, int64_t now_unix_ns, std::chr
   ASSIGN_OR_RETURN(const MachineIdentity identity, MachineIdentity::Read(path));
   ASSIGN_OR_RETURN(const CertificateFacts facts, identity.Facts());
   if (now_unix_ns < RenewalDueUnixNs(facts.validity)) return false;
+  RETURN_IF_ERROR(identity.Write(path));  // What cannot be kept is not asked for: a farm signs a few times only.
   ASSIGN_OR_RETURN(const MachineIdentity renewed, RenewIdentity(identity, limit));
   RETURN_IF_ERROR(renewed.Write(path));
   return true;

@@ -1,6 +1,7 @@
 """What the blocking and the asynchronous client share: requests, options of the channel, the table of calls."""
 from __future__ import annotations
 
+import ipaddress
 import json
 import os
 import uuid
@@ -34,7 +35,12 @@ _SERVER_HOST = "server.lathe"  # The name in a server's certificate, wherever it
 
 def _is_on_this_machine(address: str) -> bool:
     host = address.rsplit(":", 1)[0]
-    return address.startswith("unix:") or host == "localhost" or host == "[::1]" or host.startswith("127.")
+    if address.startswith("unix:") or host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:  # A name.
+        return False
 
 
 def open_channel(module: Any, address: str, token: str) -> Any:

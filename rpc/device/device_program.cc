@@ -137,6 +137,14 @@ StatusOr<v1::DeviceFacts> MeasureDevice(std::string name, std::string key, const
 
 namespace {
 
+// A farm that has moved is asked for further certificates where it is now.
+Status FollowFarm(MachineIdentity identity, const DeviceProgramOptions& options) {
+  ASSIGN_OR_RETURN(const Endpoint now, ParseEndpoint(options.connect));
+  if (!now.unix_path.empty() || now == identity.farm) return OkStatus();
+  identity.farm = now;
+  return identity.Write(options.identity_path);
+}
+
 // Whether this machine has joined a farm; then it has the name that it joined with, and connects there if nothing else
 // is said.
 StatusOr<bool> UseIdentity(DeviceProgramOptions& options) {
@@ -146,7 +154,7 @@ StatusOr<bool> UseIdentity(DeviceProgramOptions& options) {
           "start device: no --connect, and this machine has joined no farm (lathe-device join HOST:PORT CODE)");
     return false;
   }
-  ASSIGN_OR_RETURN(const MachineIdentity identity, MachineIdentity::Read(options.identity_path));
+  ASSIGN_OR_RETURN(MachineIdentity identity, MachineIdentity::Read(options.identity_path));
   ASSIGN_OR_RETURN(const CertificateFacts facts, identity.Facts());
   if (facts.subject != CertificateSubject{Role::kDevice, options.name})
     return FailedPrecondition(
@@ -154,6 +162,7 @@ StatusOr<bool> UseIdentity(DeviceProgramOptions& options) {
                     "with this one",
                     options.identity_path, RoleName(facts.subject.role), facts.subject.name, options.name));
   if (options.connect.empty()) options.connect = identity.farm.ToString();
+  RETURN_IF_ERROR(FollowFarm(std::move(identity), options));
   return true;
 }
 

@@ -167,13 +167,13 @@ class DeviceServer::Impl {
   }
 
   void Up() {
-    said_unreachable_ = false;
+    said_lost_.clear();
     Handle(LinkUp{});
   }
 
   void Lose(const std::string& reason) {
     link_.reset();
-    if (!std::exchange(said_unreachable_, true)) options_.log(reason + "; trying again");
+    if (std::exchange(said_lost_, reason) != reason) options_.log(reason + "; trying again");
     Handle(LinkDown{reason});
   }
 
@@ -295,7 +295,8 @@ class DeviceServer::Impl {
   asio::steady_timer wake_, redial_;
   std::optional<TimePoint> alarm_;
   std::deque<DeviceEvent> events_;
-  bool is_stepping_ = false, said_unreachable_ = false;
+  bool is_stepping_ = false;
+  std::string said_lost_;  // Why there is no link, as the log has it.
 };
 
 StatusOr<std::unique_ptr<DeviceServer>> DeviceServer::Create(DeviceServerOptions options, TrialRunnerFactory& runners) {

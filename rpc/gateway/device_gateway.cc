@@ -47,7 +47,10 @@ Status ClearSocketFile(asio::io_context& io, const std::string& path) {
 class DeviceGateway::Impl {
  public:
   Impl(DeviceGatewayOptions options, DeviceGatewayOwner& owner)
-      : options_(std::move(options)), owner_(owner), work_(io_.get_executor()), thread_([this] { io_.run(); }) {}
+      : options_(std::move(options)), owner_(owner), work_(io_.get_executor()), hourly_(io_), thread_([this] {
+          if (options_.authenticator != nullptr) LookAfterCertificate();
+          io_.run();
+        }) {}
 
   ~Impl() {
     io_.stop();
@@ -154,6 +157,15 @@ class DeviceGateway::Impl {
     });
   }
 
+  // Clients of other ports show the same certificate, so it is renewed though no device comes.
+  void LookAfterCertificate() {
+    (void)options_.authenticator->Context();
+    hourly_.expires_after(std::chrono::hours(1));
+    hourly_.async_wait([this](boost::system::error_code error) {
+      if (!error) LookAfterCertificate();
+    });
+  }
+
   void Admit(asio::local::stream_protocol::socket socket) { Open(socket.release(), "", nullptr); }
 
   // Encrypted, where there is an authority; later, if its address was refused too often.
@@ -194,8 +206,9 @@ class DeviceGateway::Impl {
       addresses.push_back(connection.address);
     }
     if (strangers.size() < static_cast<size_t>(options_.max_strangers)) return;
-    End(*strangers[WhoMakesRoom(addresses)],
-        fmt::format("{} connections have not said Hello; this one makes room for a new one", strangers.size()));
+    Connection& chosen = *strangers[WhoMakesRoom(addresses)];
+    chosen.was_served = true;  // It did nothing wrong.
+    End(chosen, fmt::format("{} connections have not said Hello; this one makes room for a new one", strangers.size()));
     Sweep();
   }
 
@@ -264,7 +277,7 @@ class DeviceGateway::Impl {
 
   void Do(Connection& connection, DeviceArrived& action) {
     const std::string& name = action.hello.facts().name();
-    if (Connection* other = Find(name)) {
+    if (Connection* other = Find(name); other != nullptr && Stands(*other)) {
       if (other->instance != action.hello.instance()) {
         connection.events.push_back(DeviceRejected{fmt::format(
             "device \"{}\": another process is connected under this name; give one of them another --name", name)});
@@ -298,16 +311,26 @@ class DeviceGateway::Impl {
     connection.events.push_back(RequestSigned{std::move(certificate)});
   }
 
-  // Whoever was revoked meanwhile is heard no more.
-  void Do(Connection& connection, DeviceSpoke& action) {
+  // Whoever was revoked meanwhile is heard no more. What cannot be looked up now is looked up the next time.
+  bool Stands(Connection& connection) {
     const Status standing =
         connection.machine ? options_.authenticator->CheckStanding(*connection.machine) : OkStatus();
-    if (!standing.ok()) return End(connection, standing.message());
+    if (standing.code() != StatusCode::kUnauthenticated) return true;
+    options_.authenticator->OnRefused(connection.address, standing.message());
+    End(connection, standing.message());
+    return false;
+  }
+
+  void Do(Connection& connection, DeviceSpoke& action) {
+    if (!Stands(connection)) return;
     owner_.OnDeviceHeard(connection.session.device(), action.current);
   }
-  void Do(Connection&, ResultArrived& action) { owner_.OnResult(action.result); }
+  void Do(Connection& connection, ResultArrived& action) {
+    if (Stands(connection)) owner_.OnResult(action.result);
+  }
 
   void Do(Connection& connection, ReadBlob& action) {
+    if (!Stands(connection)) return;
     StatusOr<BlobPiece> piece = owner_.ReadBlob(action.digest, action.offset, action.limit);
     if (!piece.ok())
       connection.events.push_back(BlobRead{action.digest, action.offset, piece.status(), "", 0});
@@ -317,6 +340,8 @@ class DeviceGateway::Impl {
   }
 
   void Do(Connection& connection, GatewayClose& action) {
+    if (connection.is_encrypted && !connection.is_up && !connection.was_served)
+      options_.authenticator->OnRefused(connection.address, action.reason);
     DeviceLink::CloseAfterSending(std::move(connection.link));
     End(connection, action.reason);
   }
@@ -351,6 +376,7 @@ class DeviceGateway::Impl {
   std::list<asio::local::stream_protocol::acceptor> unix_listeners_;
   std::vector<std::string> socket_files_;
   std::list<Connection> connections_;
+  asio::steady_timer hourly_;
   RefusalLog refusals_;
   int delayed_ = 0;  // Connections whose handshake waits.
   struct Wanted {

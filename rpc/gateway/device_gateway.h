@@ -40,12 +40,14 @@ class DeviceGatewayOwner {
 class MachineAuthenticator {
  public:
   virtual ~MachineAuthenticator() = default;
-  virtual std::shared_ptr<TlsContext> Context() = 0;  // For the next handshake.
+  virtual std::shared_ptr<TlsContext> Context() = 0;  // For the next handshake; asked for each hour at least.
   // Whose certificate it is. Unauthenticated says why it is nobody's (any more).
   virtual StatusOr<CertificateFacts> Identify(const std::string& certificate_pem) = 0;
-  virtual Status CheckStanding(const CertificateFacts& machine) = 0;  // That what Identify found still holds.
-  virtual StatusOr<std::string> Join(const v1::Join& join) = 0;       // The certificate, in PEM.
+  // That what Identify found still holds; Unauthenticated if not, another error where that is not known now.
+  virtual Status CheckStanding(const CertificateFacts& machine) = 0;
+  virtual StatusOr<std::string> Join(const v1::Join& join) = 0;  // The certificate, in PEM.
   virtual StatusOr<std::string> Renew(const CertificateFacts& machine, const std::string& request_pem) = 0;
+  virtual void OnRefused(const std::string& address, const std::string& why) = 0;  // For the audit.
 };
 
 struct DeviceGatewayOptions {

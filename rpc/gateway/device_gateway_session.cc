@@ -36,6 +36,7 @@ void DeviceGatewaySession::Close(std::string reason, Actions& actions) {
 void DeviceGatewaySession::On(const PeerKnown& event, TimePoint now, Actions& actions) {
   if (state_ != State::kShaking) return;
   state_ = State::kGreeting;
+  last_heard_ = now;
   if (!event.peer.ok()) return On(DeviceRejected{event.peer.status().message()}, now, actions);
   peer_ = *event.peer;
 }
@@ -72,7 +73,7 @@ void DeviceGatewaySession::On(const GatewayReceived& event, TimePoint now, Actio
   if (state_ == State::kShaking || state_ == State::kSigning)
     return Close("greet device: a message too early", actions);
   if (state_ == State::kGreeting) return GreetWith(message, now, actions);
-  last_heard_ = now;
+  if (std::holds_alternative<v1::Current>(message)) last_heard_ = now;  // What else it says is no sign that it is well.
   if (const auto* unknown = std::get_if<UnknownMessage>(&message)) {
     v1::Unsupported answer;
     answer.set_type(unknown->type);

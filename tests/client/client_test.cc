@@ -181,6 +181,7 @@ TEST_F(ClientTest, AsksForTheBestByDigestOrByText) {
 }
 
 TEST(Client, SaysWhatAFarmOnAnotherMachineTakes) {
+  EXPECT_TRUE(std::holds_alternative<Error>(Client("127.evil.example:7431").GetJob(1)));
   const auto job = Client("farm.lab:7431", {.token = "lathe_abc"}).GetJob(1);
   ASSERT_TRUE(std::holds_alternative<Error>(job));
   EXPECT_EQ(std::get<Error>(job).code, grpc::StatusCode::INVALID_ARGUMENT);

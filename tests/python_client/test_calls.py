@@ -171,5 +171,7 @@ def test_a_farm_on_another_machine_takes_a_certificate(monkeypatch):
         lathe_client.Client("farm.lab:7431")
     with pytest.raises(ValueError, match="token and certificate"):
         lathe_client.Client("farm.lab:7431", token="lathe_abc")
+    with pytest.raises(ValueError, match="everything is encrypted"):
+        lathe_client.Client("127.evil.example:7431")
     for there in ("127.0.0.1:1", "localhost:1", "[::1]:1", "unix:/nowhere"):
         lathe_client.Client(there).close()

@@ -7,6 +7,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
+#include <mutex>
 
 #include "rpc/device_link.h"
 #include "rpc/gateway/device_gateway.h"
@@ -52,9 +53,13 @@ class Judge : public MachineAuthenticator {
     if (!facts.ok()) return facts.status();
     return VerifyCertificate(farm_.authority.certificate_pem, certificate_pem, facts->subject.role, Now());
   }
-  Status CheckStanding(const CertificateFacts&) override { return standing; }
+  Status CheckStanding(const CertificateFacts&) override {
+    const std::lock_guard lock(mutex_);
+    return standing_;
+  }
   StatusOr<std::string> Join(const v1::Join& join) override {
-    secrets.push_back(join.secret());
+    const std::lock_guard lock(mutex_);
+    secrets_.push_back(join.secret());
     if (join.secret() != std::string(16, 'k')) return Unauthenticated("join: no such invitation");
     return SignCertificate(farm_.authority, join.request_pem(), {.serial = Serial(), .validity = Around(90)});
   }
@@ -62,12 +67,30 @@ class Judge : public MachineAuthenticator {
     return SignCertificate(farm_.authority, request_pem, {.serial = Serial(), .validity = Around(180)});
   }
 
-  Status standing;
-  std::vector<std::string> secrets;
+  void OnRefused(const std::string& address, const std::string& why) override {
+    const std::lock_guard lock(mutex_);
+    refused_.push_back(address + ": " + why);
+  }
+
+  void SetStanding(Status standing) {
+    const std::lock_guard lock(mutex_);
+    standing_ = std::move(standing);
+  }
+  std::vector<std::string> secrets() const {
+    const std::lock_guard lock(mutex_);
+    return secrets_;
+  }
+  std::vector<std::string> refused() const {
+    const std::lock_guard lock(mutex_);
+    return refused_;
+  }
 
  private:
   const Farm& farm_;
   const std::shared_ptr<TlsContext> context_;
+  mutable std::mutex mutex_;
+  Status standing_;
+  std::vector<std::string> secrets_, refused_;
 };
 
 v1::Hello HelloOf(const std::string& name) {
@@ -164,9 +187,51 @@ TEST_F(TlsTest, EndsALinkWhosePeerTakesNothing) {
 }
 
 TEST_F(TlsTest, EndsTheLinkOfADeviceThatWasRevoked) {
-  judge_.standing = Unauthenticated("certificate 1: revoked");
+  judge_.SetStanding(Unauthenticated("certificate 1: revoked"));
   EXPECT_THAT(Talk(As({Role::kDevice, "board-1"}, farm_), {HelloOf("board-1"), v1::Current(), v1::Current()}),
               ElementsAre("Welcome", HasSubstr("closed: ")));
+}
+
+TEST_F(TlsTest, TakesNoResultOfADeviceThatWasRevoked) {
+  judge_.SetStanding(Unauthenticated("certificate 1: revoked"));
+  v1::NeedBlobs need;
+  need.add_blobs()->set_digest(std::string(32, 'd'));
+  EXPECT_THAT(Talk(As({Role::kDevice, "board-1"}, farm_), {HelloOf("board-1"), need}),
+              ElementsAre("Welcome", HasSubstr("closed: ")));
+}
+
+TEST_F(TlsTest, GivesTheNameOfARevokedDeviceToTheOneThatJoinedInstead) {
+  boost::asio::io_context io;
+  std::unique_ptr<DeviceLink> held;
+  DialEndpoint(io, place_, [&](StatusOr<int> socket) {
+    held = std::make_unique<DeviceLink>(
+        io, *socket, As({Role::kDevice, "board-1"}, farm_),
+        DeviceLink::Handlers{.on_message = [&](const DeviceMessage&) { io.stop(); },
+                             .on_secure = [&](const TlsPeer&) { held->Send(HelloOf("board-1")); },
+                             .on_closed = [](const std::string&) {}});
+  });
+  io.run();
+  v1::Hello again = HelloOf("board-1");
+  again.set_instance(2);
+  EXPECT_THAT(Talk(As({Role::kDevice, "board-1"}, farm_), {again}),
+              ElementsAre(HasSubstr("another process is connected under this name")));
+  judge_.SetStanding(Unauthenticated("certificate 1: revoked"));
+  EXPECT_THAT(Talk(As({Role::kDevice, "board-1"}, farm_), {again}), ElementsAre("Welcome"));
+}
+
+TEST_F(TlsTest, KeepsADeviceWhoseStandingCannotBeLookedUpNow) {
+  judge_.SetStanding(Unavailable("read certificate: disk"));
+  v1::NeedBlobs need;
+  need.add_blobs()->set_digest(std::string(32, 'd'));
+  EXPECT_THAT(Talk(As({Role::kDevice, "board-1"}, farm_), {HelloOf("board-1"), need}),
+              ElementsAre("Welcome", "BlobUnavailable"));
+}
+
+TEST_F(TlsTest, TellsTheAuditWhoWasRefusedAndWhereFrom) {
+  Talk(As({Role::kDevice, "board-1"}, farm_), {HelloOf("board-2")});
+  Talk(As({Role::kDevice, "board-1"}, other_), {HelloOf("board-1")});
+  EXPECT_THAT(judge_.refused(), ElementsAre(HasSubstr("127.0.0.1: greet device: its certificate is of \"board-1\""),
+                                            HasSubstr("127.0.0.1: verify certificate: another authority")));
 }
 
 TEST_F(TlsTest, AMachineJoinsByACode) {
@@ -188,7 +253,7 @@ TEST_F(TlsTest, ACodeOfAnotherFarmIsNotEvenTold) {
   const StatusOr<MachineIdentity> joined = JoinFarm(place_, Code(other_), {Role::kDevice, "board-1"}, kHangGuard);
   EXPECT_EQ(joined.status().code(), StatusCode::kUnauthenticated);
   EXPECT_THAT(joined.status().message(), HasSubstr("the code is of another farm than this server"));
-  EXPECT_TRUE(judge_.secrets.empty());
+  EXPECT_TRUE(judge_.secrets().empty());
 }
 
 TEST_F(TlsTest, ARefusedCodeIsRefusedInWords) {
@@ -200,7 +265,7 @@ TEST_F(TlsTest, ARefusedCodeIsRefusedInWords) {
 
 TEST_F(TlsTest, AMachineThatHasJoinedDoesNotJoinAgainOverItsLink) {
   EXPECT_THAT(Talk(As({Role::kDevice, "board-1"}, farm_), {v1::Join()}), ElementsAre(HasSubstr("closed: ")));
-  EXPECT_TRUE(judge_.secrets.empty());
+  EXPECT_TRUE(judge_.secrets().empty());
 }
 
 TEST_F(TlsTest, ACertificateIsRenewedWhenTwoThirdsOfItsTimeAreOver) {

@@ -358,6 +358,8 @@ StatusOr<std::vector<CertificateRow>> SqliteStore::RevokeCertificates(const Cert
       return NotFound(fmt::format(
           "certificate {}: no such serial number; `lathe certificate list` shows those there are", serial.ToHex()));
     }
+    // What its machine renewed was revoked with it; whoever has the name now joined anew.
+    if (named->revoked_unix_ns.has_value()) return std::vector<CertificateRow>();
     ASSIGN_OR_RETURN(const std::vector<CertificateRow> in_force, InForce(db, named->subject, now));
     for (const CertificateRow& row : in_force) RETURN_IF_ERROR(Revoke(db, row, fmt::format("by {}", by), now));
     return in_force;

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "rpc/endpoint.h"
-#include "support/certificate.h"
 #include "support/clock.h"
 #include "tuner/service/api.h"
 #include "tuner/worker/worker_channel.h"
@@ -15,7 +14,8 @@ namespace lathe {
 // How what is said beyond this machine is kept from others.
 struct ConnectionSecurity {
   std::string authority_pem;  // Of the farm; empty: nothing is encrypted, so the server must be on this machine.
-  KeyAndCertificate own;      // Of a machine that has joined; people have tokens.
+  std::string identity_path;  // Of a machine that has joined (rpc/machine_identity.h), which is looked at every ten
+                              // seconds, since it is renewed; people have tokens.
 };
 
 struct ServerConnectionOptions {

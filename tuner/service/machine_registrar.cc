@@ -32,29 +32,16 @@ Status MachineRegistrar::RenewServerCertificateIfDue() {
 // What cannot be renewed now is shown as it is, and tried again for the next who asks.
 std::shared_ptr<TlsContext> MachineRegistrar::Context() {
   const Status status = RenewServerCertificateIfDue();
-  if (!status.ok()) {
-    if (const auto words = limit_.Admit("renew the server's certificate: " + status.message(), clock_.Now()))
-      (void)store_.RecordRefusal(*words);
-  }
+  if (!status.ok()) OnRefused("this server", "renew its certificate: " + status.message());
   return context_;
 }
 
-template <typename T>
-StatusOr<T> MachineRegistrar::Noted(StatusOr<T> result) {
-  if (result.ok()) return result;
-  if (const auto words = limit_.Admit(result.status().message(), clock_.Now())) (void)store_.RecordRefusal(*words);
-  return result;
+void MachineRegistrar::OnRefused(const std::string& address, const std::string& why) {
+  if (const auto words = limit_.Admit(fmt::format("from {}: {}", address, why), clock_.Now()))
+    (void)store_.RecordRefusal(*words);
 }
 
 StatusOr<CertificateFacts> MachineRegistrar::Identify(const std::string& certificate_pem) {
-  return Noted(IdentifyUnnoted(certificate_pem));
-}
-StatusOr<std::string> MachineRegistrar::Join(const v1::Join& join) { return Noted(JoinUnnoted(join)); }
-StatusOr<std::string> MachineRegistrar::Renew(const CertificateFacts& machine, const std::string& request_pem) {
-  return Noted(RenewUnnoted(machine, request_pem));
-}
-
-StatusOr<CertificateFacts> MachineRegistrar::IdentifyUnnoted(const std::string& certificate_pem) {
   ASSIGN_OR_RETURN(const CertificateFacts claimed, ReadCertificate(certificate_pem));
   ASSIGN_OR_RETURN(const CertificateFacts facts,
                    VerifyCertificate(authority_.authority.certificate_pem, certificate_pem, claimed.subject.role,
@@ -78,6 +65,9 @@ StatusOr<MachineRegistrar::Order> MachineRegistrar::Sign(const CertificateSubjec
     return Status(
         StatusCode::kPermissionDenied,
         fmt::format("sign certificate: machines join as device or worker, not as {}", RoleName(subject.role)));
+  if (subject.name == kServerHost)
+    return PermissionDenied(
+        fmt::format("sign certificate: \"{}\" is the server's own name; choose another", kServerHost));
   ASSIGN_OR_RETURN(const Validity validity, ValidityFrom(clock_.UnixNanos(), authority_));
   Order order{.row = {.serial = {DrawSecret<16>()}, .subject = subject, .validity = validity}};
   ASSIGN_OR_RETURN(order.certificate_pem,
@@ -86,7 +76,7 @@ StatusOr<MachineRegistrar::Order> MachineRegistrar::Sign(const CertificateSubjec
   return order;
 }
 
-StatusOr<std::string> MachineRegistrar::JoinUnnoted(const v1::Join& join) {
+StatusOr<std::string> MachineRegistrar::Join(const v1::Join& join) {
   InvitationCode code;
   if (join.secret().size() != code.secret.size())
     return InvalidArgument(
@@ -98,7 +88,7 @@ StatusOr<std::string> MachineRegistrar::JoinUnnoted(const v1::Join& join) {
   return order.certificate_pem;
 }
 
-StatusOr<std::string> MachineRegistrar::RenewUnnoted(const CertificateFacts& machine, const std::string& request_pem) {
+StatusOr<std::string> MachineRegistrar::Renew(const CertificateFacts& machine, const std::string& request_pem) {
   ASSIGN_OR_RETURN(const CertificateSubject subject, ReadSigningRequest(request_pem));
   if (subject != machine.subject)
     return Status(

@@ -13,7 +13,7 @@
 
 namespace lathe {
 
-// Belongs to the gateway's thread. Every refusal becomes an event, within limits.
+// Belongs to the gateway's thread. Refusals become events, within limits.
 class MachineRegistrar : public MachineAuthenticator {
  public:
   // With the authority beside `database`; `store`, which serves it, and `clock` outlive this. Errors are
@@ -27,23 +27,18 @@ class MachineRegistrar : public MachineAuthenticator {
   Status CheckStanding(const CertificateFacts& machine) override;
   StatusOr<std::string> Join(const v1::Join& join) override;
   StatusOr<std::string> Renew(const CertificateFacts& machine, const std::string& request_pem) override;
+  void OnRefused(const std::string& address, const std::string& why) override;
 
  private:
   MachineRegistrar(Store& store, std::string database, Authority authority, Clock& clock)
       : store_(store), database_(std::move(database)), authority_(std::move(authority)), clock_(clock) {}
   Status UseServerCertificate();
   Status RenewServerCertificateIfDue();
-  StatusOr<CertificateFacts> IdentifyUnnoted(const std::string& certificate_pem);
-  StatusOr<std::string> JoinUnnoted(const v1::Join& join);
-  StatusOr<std::string> RenewUnnoted(const CertificateFacts& machine, const std::string& request_pem);
   struct Order {
     std::string certificate_pem;
     NewCertificate row;
   };
   StatusOr<Order> Sign(const CertificateSubject& subject, const std::string& request_pem) const;
-  // `result`, noted if it is a refusal.
-  template <typename T>
-  StatusOr<T> Noted(StatusOr<T> result);
 
   Store& store_;
   const std::string database_;

@@ -20,6 +20,8 @@ namespace lathe {
 namespace {
 
 constexpr size_t kCallThreads = 8;
+constexpr int kMaxStreams = 100;
+constexpr size_t kMaxBufferedBytes = 512 << 20;  // Whoever asks, known or not.
 constexpr auto kMaxConnectionAge = std::chrono::hours(1);
 
 Status Taken(const Endpoint& endpoint) {
@@ -38,6 +40,8 @@ void SetArguments(grpc::ServerBuilder& builder) {
                              milliseconds(kKeepaliveInterval / 2));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, milliseconds(kMaxConnectionAge));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, milliseconds(kMaxConnectionAge));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);  // Of one connection.
+  builder.SetResourceQuota(grpc::ResourceQuota("lathe").Resize(kMaxBufferedBytes));
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
 }

@@ -22,11 +22,16 @@ std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const std::string& fo
 }
 
 std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(const ConnectionSecurity& security) {
-  grpc::SslCredentialsOptions options;
-  options.pem_root_certs = security.authority_pem;
-  options.pem_private_key = security.own.key_pem;
-  options.pem_cert_chain = security.own.certificate_pem;
-  return grpc::SslCredentials(options);
+  const std::string& own = security.identity_path;
+  if (own.empty())
+    return grpc::SslCredentials(
+        {.pem_root_certs = security.authority_pem, .pem_private_key = {}, .pem_cert_chain = {}});
+  grpc::experimental::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(
+      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(own, own, own, kLookSeconds));
+  options.watch_root_certs();
+  options.watch_identity_key_cert_pairs();
+  return grpc::experimental::TlsCredentials(options);
 }
 
 std::optional<CertificateFacts> CertificateOf(const grpc::AuthContext& context) {

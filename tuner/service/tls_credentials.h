@@ -19,7 +19,7 @@ namespace lathe {
 // have tokens.
 std::shared_ptr<grpc::ServerCredentials> ServerCredentials(const std::string& folder);
 
-// Trusts the authority alone, and shows `security`'s certificate if it has one.
+// Trusts the authority alone, and shows the certificate of `security`'s identity file, as it is then, if it names one.
 std::shared_ptr<grpc::ChannelCredentials> ChannelCredentials(const ConnectionSecurity& security);
 
 // The certificate that the other end of a call has shown, verified by the handshake.

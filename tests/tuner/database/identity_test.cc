@@ -100,6 +100,7 @@ TEST_P(IdentityTest, NobodyTakesTheNameOfAnotherUninvited) {
   Join("the same board with a new card", CertificateFor('3'));
   EXPECT_EQ(StandingOf('1'), Standing::kRevoked);
   EXPECT_EQ((*store_.FindCertificate(SerialOf('1')))->revoked_because, "replaced by an invitation");
+  EXPECT_THAT(*store_.RevokeCertificates(SerialOf('1'), "ada"), IsEmpty()) << "that was the card before";
   EXPECT_EQ(StandingOf('3'), Standing::kInForce);
   EXPECT_TRUE(store_.TakeInvitation(Invite("w", "", Role::kWorker), CertificateFor('4', "rpi4-01", Role::kWorker)).ok())
       << "a worker of the name is another machine";
