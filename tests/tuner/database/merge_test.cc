@@ -150,15 +150,12 @@ TEST_F(MergeFilesTest, ReadsTheSchemaBeforeThisOne) {
     Scene scene(*file);
     scene.Measure(1, 100);
   }
-  Script(
-      "DROP TABLE asked; DROP TABLE invitation; DROP TABLE certificate; DROP TABLE token; ALTER TABLE job DROP COLUMN "
-      "submitter; "
-      "DELETE FROM migration WHERE version > 8; PRAGMA user_version = 8");
+  Script("DROP TABLE asked; DELETE FROM migration WHERE version > 9; PRAGMA user_version = 9");
   EXPECT_EQ(Merge(*ours_, **SqliteStore::OpenForMerge(path_)).records.added, 1);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).code(), StatusCode::kFailedPrecondition) << "it is left as it is";
-  Script("DELETE FROM migration WHERE version > 7; PRAGMA user_version = 7");
+  Script("DELETE FROM migration WHERE version > 8; PRAGMA user_version = 8");
   EXPECT_THAT(SqliteStore::OpenForMerge(path_).status().message(),
-              HasSubstr("schema version 7, this build needs 8; open it once for writing to upgrade it"));
+              HasSubstr("schema version 8, this build needs 9; open it once for writing to upgrade it"));
   Script("PRAGMA user_version = 99");
   EXPECT_THAT(SqliteStore::OpenForMerge(path_).status().message(), HasSubstr("schema version 99"));
 }
