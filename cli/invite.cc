@@ -35,8 +35,11 @@ Status Run(const InviteOptions& options) {
   ASSIGN_OR_RETURN(const v1::InviteResponse response, session.identity().Invite(request));
   const v1::Invitation& made = response.invitation();
   fmt::print("{}\n", FormatInvitationCode(code));
-  fmt::print(stderr, "lathe: with this code a {}{} may join once, until {} UTC\n", made.role(),
-             made.name().empty() ? "" : fmt::format(" \"{}\"", made.name()), FormatUtc(made.expires_unix_ns()));
+  fmt::print(
+      stderr,
+      "lathe: with this code a {}{} may join once, until {} UTC\nnext: {} there, with this server's port for devices\n",
+      made.role(), made.name().empty() ? "" : fmt::format(" \"{}\"", made.name()), FormatUtc(made.expires_unix_ns()),
+      made.role() == "worker" ? "`lathe worker join HOST:PORT CODE`" : "`lathe-device join HOST:PORT CODE`");
   return OkStatus();
 }
 

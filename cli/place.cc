@@ -1,5 +1,7 @@
 #include "cli/place.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
@@ -40,7 +42,10 @@ StatusOr<UserCredentials> CredentialsOf(const Place& place) {
   const size_t certificate = std::min(text.find("-----BEGIN CERTIFICATE-----"), text.size());
   const StatusOr<AccessToken> token = ParseToken(text.substr(0, certificate));
   if (!token.ok()) return token.status().WithContext(place.token_file.empty() ? "$LATHE_TOKEN" : place.token_file);
-  return UserCredentials{FormatToken(*token), text.substr(certificate)};
+  UserCredentials user{FormatToken(*token), text.substr(certificate)};
+  const Status status = user.authority_pem.empty() ? OkStatus() : CertificateDigest(user.authority_pem).status();
+  if (!status.ok()) return status.WithContext("the certificate behind the token, which is to be copied whole");
+  return user;
 }
 
 }  // namespace
@@ -48,7 +53,12 @@ StatusOr<UserCredentials> CredentialsOf(const Place& place) {
 StatusOr<std::unique_ptr<ServerConnection>> ConnectTo(const Place& place) {
   ASSIGN_OR_RETURN(const Endpoint server, ParseEndpoint(place.server));
   ASSIGN_OR_RETURN(UserCredentials user, CredentialsOf(place));
-  if (user.authority_pem.empty()) RETURN_IF_ERROR(CheckOpenEndpoint(server));
+  if (user.authority_pem.empty() && !CheckOpenEndpoint(server).ok())
+    return Unauthenticated(
+        fmt::format("connect to {}: a server on another machine wants to know who asks, and is known by its farm's "
+                    "certificate; give "
+                    "both by --token-file or $LATHE_TOKEN: `lathe token create` beside the server prints them",
+                    server.ToString()));
   return ConnectToServer(server, {.token = std::move(user.token), .security = {std::move(user.authority_pem), ""}});
 }
 

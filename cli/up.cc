@@ -1,6 +1,8 @@
 // lathe up: serves a database: coordinator, tracker and device gateway in one process, on request with a worker and a
 // device of this machine.
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -131,7 +133,32 @@ void SayReady(const Addresses& at, bool as_json) {
              at.database, at.server.ToString(), at.server.ToString(), at.devices.ToString());
 }
 
+// As many connections as this process may have: a thousand that say nothing must keep nobody out.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Machines that have joined would be shut out, and everybody else let in.
+Status CheckAuthorityIsThere(Store& store, const std::string& database) {
+  if (HasAuthority(database)) return OkStatus();
+  ASSIGN_OR_RETURN(const std::vector<CertificateRow> given, store.ListCertificates({0, 1}));
+  if (given.empty()) return OkStatus();
+  return FailedPrecondition(fmt::format(
+      "serve {}: machines have joined this farm, but its authority {} is not there; restore that folder from a backup. "
+      "`lathe ca init` would make another one, with which every machine must join again",
+      database, AuthorityFolder(database)));
+}
+
+// Whoever may open it is the farm's admin.
+void CloseToOthers(const Endpoint& owner, const std::string& database) {
+  if (HasAuthority(database)) chmod(owner.unix_path.c_str(), 0600);
+}
+
 Status Serve(const UpOptions& options) {
+  RaiseDescriptorLimit();
   ASSIGN_OR_RETURN(const Endpoint listen, ParseEndpoint(options.listen));
   ASSIGN_OR_RETURN(const Endpoint device_listen, ParseEndpoint(options.device_listen));
   const std::string database = AbsolutePath(DatabasePath(options.database));
@@ -140,10 +167,12 @@ Status Serve(const UpOptions& options) {
   CountInterrupts();
   const int64_t begin = SystemClock().UnixNanos();
   ASSIGN_OR_RETURN(const std::unique_ptr<Farm> farm, Farm::Start(options, database));
+  RETURN_IF_ERROR(CheckAuthorityIsThere(farm->coordinator().store(), database));
   ASSIGN_OR_RETURN(const Endpoint devices, farm->coordinator().gateway().Listen(device_listen));
   ASSIGN_OR_RETURN(
       std::unique_ptr<FarmServer> server,
       FarmServer::Start(farm->coordinator(), {listen, owner}, HasAuthority(database) ? AuthorityFolder(database) : ""));
+  CloseToOthers(owner, database);
   RETURN_IF_ERROR(farm->ResumeJobs());
   if (options.has_local_device) RETURN_IF_ERROR(AwaitLocalDevice(farm->coordinator().store(), begin));
   SayReady({server->endpoints().front(), devices, database}, options.as_json);

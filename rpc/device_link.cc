@@ -1,5 +1,6 @@
 #include "rpc/device_link.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -36,8 +37,9 @@ Protocol ProtocolOf(int fd) {
   return Protocol(family, 0);
 }
 
-void TuneSocket(int fd) {  // Not a TCP socket: both calls fail, harmlessly.
-  const int on = 1;
+void TuneSocket(int fd) {
+  fcntl(fd, F_SETFD, FD_CLOEXEC);  // A child that held it would keep the connection for as long as it lives.
+  const int on = 1;                // Not a TCP socket: both calls fail, harmlessly.
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &kPeerTimeoutMs, sizeof(kPeerTimeoutMs));
 }
@@ -107,8 +109,7 @@ class DeviceLink::Impl : public std::enable_shared_from_this<Impl> {
 
   void Close() {
     handlers_ = {};
-    boost::system::error_code ignored;
-    socket_.close(ignored);
+    Disconnect();
     alarm_.cancel();
   }
 
@@ -182,9 +183,15 @@ class DeviceLink::Impl : public std::enable_shared_from_this<Impl> {
     WithStream([&](auto& stream) { asio::async_write(stream, asio::buffer(output_), std::move(on_written)); });
   }
 
-  void Fail(const std::string& reason) {
+  // The other side learns it, whoever else may hold the socket.
+  void Disconnect() {
     boost::system::error_code ignored;
+    socket_.shutdown(Protocol::socket::shutdown_both, ignored);
     socket_.close(ignored);
+  }
+
+  void Fail(const std::string& reason) {
+    Disconnect();
     asio::post(socket_.get_executor(), [self = shared_from_this(), reason] {
       const auto on_closed = std::exchange(self->handlers_, {}).on_closed;
       if (on_closed) on_closed(reason);

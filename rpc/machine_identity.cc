@@ -112,8 +112,9 @@ StatusOr<MachineIdentity> Accept(std::string certificate_pem, std::string key_pe
 
 }  // namespace
 
-StatusOr<MachineIdentity> MachineIdentity::Read(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadSecretFile(path));
+namespace {
+
+StatusOr<MachineIdentity> ParseIdentity(const std::string& text) {
   MachineIdentity identity;
   for (PemBlock& block : SplitPem(text)) {
     if (block.label == "PRIVATE KEY")
@@ -123,10 +124,19 @@ StatusOr<MachineIdentity> MachineIdentity::Read(const std::string& path) {
           std::move(block.text);
   }
   ASSIGN_OR_RETURN(identity.farm, ParseEndpoint(FarmOf(text)));
-  if (identity.authority_pem.empty())
-    return DataLoss(fmt::format("read identity {}: a key and two certificates required; join again", path));
+  if (identity.authority_pem.empty()) return DataLoss("a key and two certificates required");
   RETURN_IF_ERROR(CheckKeyPair(identity.own));
   return identity;
+}
+
+}  // namespace
+
+StatusOr<MachineIdentity> MachineIdentity::Read(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadSecretFile(path));
+  StatusOr<MachineIdentity> identity = ParseIdentity(text);
+  if (identity.ok()) return identity;
+  return DataLoss(fmt::format("read identity {}: the file is damaged: {}; remove it and join again", path,
+                              identity.status().message()));
 }
 
 Status MachineIdentity::Write(const std::string& path) const {

@@ -148,8 +148,9 @@ Status WriteSecretFile(const std::string& path, std::string_view bytes) {
 
 StatusOr<std::string> ReadSecretFile(const std::string& path) {
   struct stat info{};
-  const bool is_file = stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode);
-  if (!is_file || (info.st_mode & 077) == 0) return ReadWholeFile(path);
+  const bool is_there = stat(path.c_str(), &info) == 0;
+  if (is_there && !S_ISREG(info.st_mode)) return InvalidArgument(fmt::format("read {}: it is no regular file", path));
+  if (!is_there || (info.st_mode & 077) == 0) return ReadWholeFile(path);
   return PermissionDenied(fmt::format(
       "read {}: others may read it (mode {:04o}), 0600 required; make it anew, or `chmod 600` it if nobody did", path,
       info.st_mode & 07777));

@@ -16,6 +16,7 @@
 #include "rpc/device/device_server.h"
 #include "rpc/device/process_trial_runner.h"
 #include "rpc/device/runtime_status.h"
+#include "rpc/device_message.h"
 #include "rpc/hello_check.h"
 #include "rpc/machine_identity.h"
 #include "runner/memory_group.h"
@@ -101,6 +102,7 @@ StatusOr<std::vector<int>> ParseDeviceCpus(std::string_view text) {
 Status SetDefaults(DeviceProgramOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
   if (options.name.empty()) options.name = fmt::format("{}-cpu{}", HostName(), cpus.front());
+  RETURN_IF_ERROR(CheckDeviceName("device name", options.name));
   if (options.data_directory.empty()) options.data_directory = DefaultDataDirectory(options.name);
   if (options.identity_path.empty()) options.identity_path = options.data_directory + "/identity.pem";
   return OkStatus();
@@ -174,7 +176,12 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
   RETURN_IF_ERROR(SetDefaults(options));
   ASSIGN_OR_RETURN(const bool has_joined, UseIdentity(options));
   ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(options.connect));
-  if (!has_joined) RETURN_IF_ERROR(CheckOpenEndpoint(endpoint));
+  if (!has_joined && !CheckOpenEndpoint(endpoint).ok())
+    return Unauthenticated(
+        fmt::format("start device \"{}\": it has joined no farm, so a server on another machine knows nothing of it; "
+                    "make a code there "
+                    "(lathe invite device) and join with it (lathe-device join HOST:PORT CODE --name {})",
+                    options.name, options.name));
   if (options.runner_program.empty()) options.runner_program = ProcessTrialRunnerFactory::DefaultProgram();
   if (access(options.runner_program.c_str(), X_OK) != 0) {
     return NotFound(

@@ -1,5 +1,6 @@
 #include "rpc/gateway/device_gateway.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -133,6 +134,7 @@ class DeviceGateway::Impl {
     asio::basic_socket_acceptor<Protocol> listener(io_);
     boost::system::error_code error;
     listener.open(address.protocol(), error);
+    if (!error) fcntl(listener.native_handle(), F_SETFD, FD_CLOEXEC);
     if (!error) listener.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) listener.bind(address, error);
     if (!error) listener.listen(asio::socket_base::max_listen_connections, error);

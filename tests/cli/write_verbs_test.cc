@@ -55,8 +55,8 @@ TEST_F(WriteVerbsTest, SayThatNobodyAnswers) {
   EXPECT_EQ(run.code, 4);
   EXPECT_THAT(run.err, HasSubstr("nobody answers there; start one with `lathe up`"));
   const VerbRun open = RunVerb({"jobs", "--server", "example.org:80"});
-  EXPECT_EQ(open.code, 2);
-  EXPECT_THAT(open.err, HasSubstr("beyond this machine everything is encrypted"));
+  EXPECT_EQ(open.code, 5);
+  EXPECT_THAT(open.err, HasSubstr("a server on another machine wants to know who asks"));
 }
 
 TEST_F(WriteVerbsTest, ABaseModelThatCannotBeReadStopsTheVerb) {

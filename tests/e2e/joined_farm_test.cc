@@ -87,6 +87,17 @@ TEST_F(JoinedFarmTest, TunesOnAMachineThatHasJoined) {
   Until([&] { return TextOf(folder / "board-1.log").find("revoked; ask for an invitation") != std::string::npos; });
 }
 
+// Else the machines would be shut out, and everybody else let in.
+TEST_F(JoinedFarmTest, DoesNotStartWithoutItsAuthority) {
+  ASSERT_EQ(JoinAsDevice(Invite("device"), "board-1").code, 0);
+  EXPECT_EQ(server->End(SIGTERM), 0);
+  std::filesystem::rename(database + ".ca", database + ".elsewhere");
+  const ProgramRun up =
+      RunProgram({"lathe", "up", "--db", database, "--listen", "127.0.0.1:0", "--device-listen", "127.0.0.1:0"});
+  EXPECT_EQ(up.code, 1);
+  EXPECT_THAT(up.err, HasSubstr("restore that folder from a backup"));
+}
+
 TEST_F(JoinedFarmTest, SaysToEverybodyElseWhyNot) {
   const std::string code = Invite("device", {"--name", "board-1"}), file = File("matmul", 32);
   const std::string ann = TokenOf("ann", "viewer");
@@ -112,8 +123,15 @@ TEST_F(E2eTest, BeyondThisMachineNothingIsOpen) {
   EXPECT_EQ(up.code, 2);
   EXPECT_THAT(up.err, HasSubstr("make an authority on the server (lathe ca init)"));
   const ProgramRun devices = RunProgram({"lathe", "devices", "--server", "farm.example:7431"});
-  EXPECT_EQ(devices.code, 2);
-  EXPECT_THAT(devices.err, HasSubstr("everything is encrypted"));
+  EXPECT_EQ(devices.code, 5);
+  EXPECT_THAT(devices.err, HasSubstr("wants to know who asks"));
+  const ProgramRun worker = RunProgram({"lathe", "worker", "--connect", "farm.example:7431", "--name", "stranger"});
+  EXPECT_EQ(worker.code, 5);
+  EXPECT_THAT(worker.err, HasSubstr("lathe worker join HOST:PORT CODE --name stranger"));
+  const ProgramRun device = RunProgram(
+      {"lathe-device", "--connect", "farm.example:7432", "--name", "stranger", "--data", folder / "stranger"});
+  EXPECT_EQ(device.code, 1);
+  EXPECT_THAT(device.err, HasSubstr("lathe-device join HOST:PORT CODE --name stranger"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "rpc/gateway/device_gateway.h"
 #include "rpc/machine_identity.h"
 #include "support/clock.h"
+#include "support/file.h"
 #include "tests/rpc/no_gateway_owner.h"
 #include "tests/support/hang_guard.h"
 #include "tests/support/temporary_folder.h"
@@ -20,6 +21,7 @@
 namespace lathe {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -306,10 +308,16 @@ TEST(MachineIdentity, SaysWhatIsWrongWithItsFile) {
   EXPECT_EQ(MachineIdentity::Read(path)->farm.ToString(), "farm.lab:9190");
   identity.own.key_pem = farm.Sign({Role::kDevice, "b"}).key_pem;
   ASSERT_TRUE(identity.Write(path).ok());
-  EXPECT_FALSE(MachineIdentity::Read(path).ok()) << "another key";
+  EXPECT_THAT(MachineIdentity::Read(path).status().message(), HasSubstr("the file is damaged"));
   identity.authority_pem.clear();
   ASSERT_TRUE(identity.Write(path).ok());
-  EXPECT_THAT(MachineIdentity::Read(path).status().message(), HasSubstr("a key and two certificates required"));
+  EXPECT_THAT(MachineIdentity::Read(path).status().message(),
+              AllOf(HasSubstr("a key and two certificates required"), HasSubstr("remove it and join again")));
+  ASSERT_TRUE(WriteSecretFile(path, "").ok());
+  EXPECT_THAT(MachineIdentity::Read(path).status().message(), HasSubstr("the file is damaged"));
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink("/dev/zero", path);
+  EXPECT_THAT(MachineIdentity::Read(path).status().message(), HasSubstr("it is no regular file"));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ namespace lathe {
 namespace {
 
 constexpr size_t kCallThreads = 8;
+constexpr auto kHandshakeLimit = std::chrono::seconds(10);  // Whoever connects and says nothing.
 constexpr int kMaxStreams = 100;
 constexpr size_t kMaxBufferedBytes = 512 << 20;  // Whoever asks, known or not.
 constexpr auto kMaxConnectionAge = std::chrono::hours(1);
@@ -41,6 +42,7 @@ void SetArguments(grpc::ServerBuilder& builder) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS, milliseconds(kMaxConnectionAge));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_GRACE_MS, milliseconds(kMaxConnectionAge));
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);  // Of one connection.
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(kHandshakeLimit));
   builder.SetResourceQuota(grpc::ResourceQuota("lathe").Resize(kMaxBufferedBytes));
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);

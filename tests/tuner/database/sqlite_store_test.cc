@@ -98,9 +98,9 @@ TEST_F(SqliteStoreTest, IsReadFromAFolderThatCannotBeWritten) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   Open().reset();
-  Script("PRAGMA user_version = 10");
+  Script("PRAGMA user_version = 11");
   const std::string expected =
-      fmt::format("open {}: schema version 10, this build reads up to 9; upgrade or choose another file", path_);
+      fmt::format("open {}: schema version 11, this build reads up to 10; upgrade or choose another file", path_);
   EXPECT_EQ(OpenError().message(), expected);
   EXPECT_EQ(OpenError().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).status().message(), expected);
