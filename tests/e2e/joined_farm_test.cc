@@ -51,6 +51,14 @@ class JoinedFarmTest : public TuneTest {
     umask(mask);
     return path;
   }
+  void Revoke(const std::string& name) {
+    const ProgramRun listed = RunProgram({"lathe", "certificate", "list", "--json", "--db", database});
+    const nlohmann::json certificates = nlohmann::json::parse(listed.out, nullptr, false);
+    std::string serial;
+    for (const auto& each : certificates["certificates"])
+      if (each["name"] == name) serial = each["serial"];
+    ASSERT_EQ(RunProgram({"lathe", "certificate", "revoke", serial, "--db", database}).code, 0) << listed.out;
+  }
   std::vector<std::string> As(const std::string& token) const {
     return {"--server", clients_, "--token-file", token, "--device", "host"};
   }
@@ -76,13 +84,14 @@ TEST_F(JoinedFarmTest, TunesOnAMachineThatHasJoined) {
   EXPECT_EQ(tuned.code, 0) << tuned.words;
   EXPECT_EQ(tuned.json["trials_measured"], 4);
 
+  // A worker that was revoked and joins anew goes on by itself.
+  Revoke("builder");
+  Until([&] { return TextOf(folder / "builder.log").find("is revoked") != std::string::npos; });
+  ASSERT_EQ(RunProgram({"lathe", "worker", "join", devices_, Invite("worker"), "--name", "builder"}).code, 0);
+  EXPECT_EQ(RunTune(File("other", 40), 2, As(ann)).code, 0);
+
   // Revoked, the board is heard no more, and does not come back with what it has.
-  const ProgramRun listed = RunProgram({"lathe", "certificate", "list", "--json", "--db", database});
-  const nlohmann::json certificates = nlohmann::json::parse(listed.out, nullptr, false);
-  std::string serial;
-  for (const auto& each : certificates["certificates"])
-    if (each["name"] == "board-1") serial = each["serial"];
-  ASSERT_EQ(RunProgram({"lathe", "certificate", "revoke", serial, "--db", database}).code, 0) << listed.out;
+  Revoke("board-1");
   Until([&] { return TextOf(folder / "server.log").find("\"board-1\": revoked") != std::string::npos; });
   Until([&] { return TextOf(folder / "board-1.log").find("revoked; ask for an invitation") != std::string::npos; });
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 
+#include <mutex>
 #include <thread>
 
 #include "proto/lathe/v1/farm.grpc.pb.h"
@@ -10,6 +11,7 @@
 #include "proto/lathe/v1/schedule.grpc.pb.h"
 #include "proto/lathe/v1/tuning.grpc.pb.h"
 #include "proto/lathe/v1/worker.grpc.pb.h"
+#include "support/file.h"
 #include "support/status_macros.h"
 #include "tuner/service/grpc_channel.h"
 #include "tuner/service/grpc_status.h"
@@ -212,10 +214,15 @@ class IdentityClient : public IdentityApi {
 
 class WorkerClient : public WorkerChannel {
  public:
-  WorkerClient(Caller& caller, const std::shared_ptr<grpc::Channel>& channel) : caller_(caller), stub_(channel) {}
+  WorkerClient(Caller& caller, const Endpoint& server, const std::shared_ptr<grpc::Channel>& channel)
+      : caller_(caller), server_(server), identity_(Identity()), stub_(std::make_shared<Stub>(channel)) {}
 
   StatusOr<v1::SynchronizeResponse> Synchronize(const v1::SynchronizeRequest& request) override {
-    return caller_.Call("synchronize", stub_, &Stub::Synchronize, request, Duration(request.wait_ns()));
+    const std::shared_ptr<Stub> stub = CurrentStub();
+    StatusOr<v1::SynchronizeResponse> response =
+        caller_.Call("synchronize", *stub, &Stub::Synchronize, request, Duration(request.wait_ns()));
+    if (response.code() == StatusCode::kUnauthenticated) ShowNewIdentity();
+    return response;
   }
 
   Status StoreArtifact(const Digest& digest, const std::string& content) override {
@@ -223,7 +230,8 @@ class WorkerClient : public WorkerChannel {
     grpc::ClientContext context;
     caller_.Prepare(context, DeadlineAfter(caller_.options().deadline));
     v1::StoreArtifactResponse response;
-    const auto writer = stub_.StoreArtifact(&context, &response);
+    const std::shared_ptr<Stub> stub = CurrentStub();
+    const auto writer = stub->StoreArtifact(&context, &response);
     v1::StoreArtifactChunk chunk;
     chunk.set_digest(std::string(digest.raw()));
     chunk.set_size(static_cast<int64_t>(content.size()));
@@ -240,8 +248,31 @@ class WorkerClient : public WorkerChannel {
 
  private:
   using Stub = v1::WorkerService::Stub;
+
+  std::shared_ptr<Stub> CurrentStub() {
+    const std::lock_guard lock(mutex_);
+    return stub_;
+  }
+  std::string Identity() const {
+    const std::string& path = caller_.options().security.identity_path;
+    const StatusOr<std::string> text = path.empty() ? std::string() : ReadSecretFile(path);
+    return text.ok() ? *text : "";
+  }
+  // A connection goes on with the certificate that it began with. Whoever joined anew has another one, and begins
+  // again.
+  void ShowNewIdentity() {
+    const std::lock_guard lock(mutex_);
+    if (std::string identity = Identity(); identity != identity_) {
+      identity_ = std::move(identity);
+      stub_ = std::make_shared<Stub>(MakeChannel(server_, caller_.options().security));
+    }
+  }
+
   Caller& caller_;
-  Stub stub_;
+  const Endpoint server_;
+  std::mutex mutex_;
+  std::string identity_;  // The file that stub_ began with.
+  std::shared_ptr<Stub> stub_;
 };
 
 class GrpcConnection : public ServerConnection {
@@ -253,7 +284,7 @@ class GrpcConnection : public ServerConnection {
         schedules_(caller_, channel_),
         farm_(caller_, channel_),
         identity_(caller_, channel_),
-        workers_(caller_, channel_) {}
+        workers_(caller_, server, channel_) {}
   TuningApi& tuning() override { return tuning_; }
   ScheduleApi& schedules() override { return schedules_; }
   FarmApi& farm() override { return farm_; }
