@@ -254,6 +254,7 @@ class FarmCore {
   void RefreshGivenTrials();            // Those that somebody builds or measures, as far as is known here.
   int64_t CountBudget(Job& job, size_t task);
   int64_t CountOpen(const Job& job, std::initializer_list<TrialState> states) const;
+  std::string WhyNotBuilt(const Job& job) const;
   void NoteWaiting(Job& job);
   Job* JobOfTrial(int64_t trial_id);
   const OpenTrial* FindOpen(int64_t trial_id) const;

@@ -323,9 +323,26 @@ void FarmCore::UpdateDemand(Job& job) {
   desk_.SetDemand(job.row.id, std::move(demand));
 }
 
+// Why nobody builds what waits to be built; empty: somebody does, or will.
+std::string FarmCore::WhyNotBuilt(const Job& job) const {
+  if (CountOpen(job, {TrialState::kBuildQueued}) == 0) return "";
+  const std::vector<std::string> workers = workers_.Names();
+  if (workers.empty()) return "a worker: none is connected; start one with `lathe worker --connect HOST:PORT`";
+  const CodegenVersion version = job.tasks.front().key.codegen_version;
+  const auto wanted = static_cast<uint32_t>(version.llvm_major * 1000 + version.revision);
+  const bool has_one =
+      std::ranges::any_of(workers, [&](const std::string& name) { return workers_.CodegenVersion(name) == wanted; });
+  return has_one ? ""
+                 : fmt::format(
+                       "a worker of code generator {}.{}: those connected have another; start one of the server's "
+                       "release",
+                       version.llvm_major, version.revision);
+}
+
 void FarmCore::NoteWaiting(Job& job) {
   const std::optional<std::string> request = desk_.WaitingRequest(job.row.id);
-  const std::string why = request && desk_.LeasesOf(job.row.id) == 0 ? tracker_->WhyWaiting(*request) : "";
+  std::string why = request && desk_.LeasesOf(job.row.id) == 0 ? tracker_->WhyWaiting(*request) : "";
+  if (why.empty()) why = WhyNotBuilt(job);
   if (why.empty()) {
     job.waits_since.reset();
     if (!job.waits_for.empty())

@@ -373,6 +373,15 @@ TEST(Coordinator, SaysWhichDeviceAJobWaitsFor) {
   EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 4)));
 }
 
+TEST(Coordinator, SaysThatNobodyBuilds) {
+  FakeFarm farm({.has_worker = false});
+  farm.AddDevice("d1");
+  const int64_t job = farm.Submit(4);
+  farm.Until([&] { return !farm.coordinator().Progress(job)->waits_for.empty(); });
+  EXPECT_EQ(farm.coordinator().Progress(job)->waits_for,
+            "a worker: none is connected; start one with `lathe worker --connect HOST:PORT`");
+}
+
 TEST(Coordinator, FailsAJobWhoseCandidatesAllFailAndGroupsTheReasons) {
   FakeFarm farm({.build = [](const BuildRequest&) {
     return BuildFailed{BuildFailed::Kind::kCandidate, "register tile of 17 vectors does not fit 16"};
