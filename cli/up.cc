@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -122,15 +123,34 @@ struct Addresses {
   std::string database;
 };
 
+// As others would type it: an address that means all of this machine's is of no use to them.
+std::string ForOthers(Endpoint endpoint) {
+  if (endpoint.host != "0.0.0.0" && endpoint.host != "::") return endpoint.ToString();
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  endpoint.host = name;
+  return endpoint.ToString();
+}
+
 void SayReady(const Addresses& at, bool as_json) {
   if (as_json) {
     PrintJsonLine({{"server", at.server.ToString()}, {"devices", at.devices.ToString()}, {"database", at.database}});
     return;
   }
-  fmt::print(stderr,
-             "lathe: serving {}\n  clients:  lathe tune FUNC.py --server {}\n  workers:  lathe worker --connect {}\n  "
-             "devices:  lathe device --connect {}\n",
-             at.database, at.server.ToString(), at.server.ToString(), at.devices.ToString());
+  const std::string server = ForOthers(at.server), devices = ForOthers(at.devices);
+  if (!HasAuthority(at.database)) {
+    fmt::print(stderr,
+               "lathe: serving {}, to this machine alone (`lathe ca init` opens it to others)\n  clients:  lathe tune "
+               "FUNC.py --server {}\n  workers:  lathe worker --connect {}\n  devices:  lathe device --connect {}\n",
+               at.database, server, server, devices);
+    return;
+  }
+  fmt::print(
+      stderr,
+      "lathe: serving {}\n  clients:  lathe token create --user USER, then lathe tune FUNC.py --server {} "
+      "--token-file FILE\n  workers:  lathe invite worker, then lathe worker join {} CODE, lathe worker --connect "
+      "{}\n  devices:  lathe invite device, then lathe-device join {} CODE, lathe-device\n",
+      at.database, server, devices, server, devices);
 }
 
 // As many connections as this process may have: a thousand that say nothing must keep nobody out.
