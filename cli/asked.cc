@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cli/all_pages.h"
 #include "cli/message_json.h"
 #include "cli/number_check.h"
 #include "cli/report_error.h"
@@ -32,15 +33,10 @@ using AskedList = std::vector<v1::AskedWorkload>;
 
 // The last asked for first.
 StatusOr<AskedList> ListAll(ScheduleApi& schedules, const std::string& target) {
-  AskedList asked;
   v1::ListAskedRequest request;
   request.set_target(target);
-  request.set_page_size(1000);
-  do {
-    ASSIGN_OR_RETURN(const v1::ListAskedResponse page, schedules.ListAsked(request));
-    asked.insert(asked.end(), page.asked().begin(), page.asked().end());
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
+  ASSIGN_OR_RETURN(AskedList asked,
+                   AllPages(schedules, &ScheduleApi::ListAsked, &v1::ListAskedResponse::asked, request));
   std::ranges::stable_sort(asked, std::greater<>(), &v1::AskedWorkload::last_unix_ns);
   return asked;
 }

@@ -1,9 +1,12 @@
 // lathe certificate: which machines belong to the farm, and how one is shut out.
+#include "support/certificate.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/all_pages.h"
 #include "cli/message_json.h"
 #include "cli/report_error.h"
 #include "cli/session.h"
@@ -25,17 +28,6 @@ struct CertificateOptions {
 std::string SerialText(const v1::Certificate& certificate) {
   const StatusOr<CertificateSerial> serial = CertificateSerial::FromBytes(certificate.serial());
   return serial.ok() ? serial->ToHex() : "?";
-}
-
-StatusOr<std::vector<v1::Certificate>> AllCertificates(IdentityApi& identity) {
-  std::vector<v1::Certificate> all;
-  v1::ListCertificatesRequest request;
-  do {
-    ASSIGN_OR_RETURN(const v1::ListCertificatesResponse page, identity.ListCertificates(request));
-    all.insert(all.end(), page.certificates().begin(), page.certificates().end());
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
-  return all;
 }
 
 nlohmann::ordered_json CertificateJson(const v1::Certificate& certificate) {
@@ -63,7 +55,9 @@ void Print(const std::vector<v1::Certificate>& certificates) {
 
 Status List(const CertificateOptions& options) {
   ASSIGN_OR_RETURN(Session session, Session::Open(options.place, Access::kLive));
-  ASSIGN_OR_RETURN(const std::vector<v1::Certificate> certificates, AllCertificates(session.identity()));
+  ASSIGN_OR_RETURN(
+      const std::vector<v1::Certificate> certificates,
+      AllPages(session.identity(), &IdentityApi::ListCertificates, &v1::ListCertificatesResponse::certificates));
   if (!options.as_json) {
     Print(certificates);
     return OkStatus();

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/all_pages.h"
 #include "cli/job_table.h"
 #include "cli/message_json.h"
 #include "cli/number_check.h"
@@ -15,20 +16,9 @@
 namespace lathe {
 namespace {
 
-StatusOr<std::vector<v1::Job>> ListAll(TuningApi& tuning) {
-  std::vector<v1::Job> jobs;
-  v1::ListJobsRequest request;
-  request.set_page_size(1000);
-  do {
-    ASSIGN_OR_RETURN(const v1::ListJobsResponse page, tuning.ListJobs(request));
-    jobs.insert(jobs.end(), page.jobs().begin(), page.jobs().end());
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
-  return jobs;
-}
-
 Status ShowAll(TuningApi& tuning, bool as_json) {
-  ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs, ListAll(tuning));
+  ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs,
+                   AllPages(tuning, &TuningApi::ListJobs, &v1::ListJobsResponse::jobs));
   nlohmann::ordered_json json = {{"jobs", nlohmann::ordered_json::array()}};
   TextTable table({">JOB", "STATE", "CREATED (UTC)", "NAME", "SPACE", "DETAIL"});
   for (const v1::Job& job : jobs) {

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/all_pages.h"
 #include "cli/message_json.h"
 #include "cli/number_check.h"
 #include "cli/report_error.h"
@@ -47,17 +48,6 @@ Status Create(const TokenOptions& options) {
   return OkStatus();
 }
 
-StatusOr<std::vector<v1::Token>> AllTokens(IdentityApi& identity) {
-  std::vector<v1::Token> all;
-  v1::ListTokensRequest request;
-  do {
-    ASSIGN_OR_RETURN(const v1::ListTokensResponse page, identity.ListTokens(request));
-    all.insert(all.end(), page.tokens().begin(), page.tokens().end());
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
-  return all;
-}
-
 nlohmann::ordered_json TokenJson(const v1::Token& token) {
   return {{"id", token.id()},
           {"user", token.user()},
@@ -82,7 +72,8 @@ void Print(const std::vector<v1::Token>& tokens) {
 
 Status List(const TokenOptions& options) {
   ASSIGN_OR_RETURN(Session session, Session::Open(options.place, Access::kLive));
-  ASSIGN_OR_RETURN(const std::vector<v1::Token> tokens, AllTokens(session.identity()));
+  ASSIGN_OR_RETURN(const std::vector<v1::Token> tokens,
+                   AllPages(session.identity(), &IdentityApi::ListTokens, &v1::ListTokensResponse::tokens));
   if (!options.as_json) {
     Print(tokens);
     return OkStatus();

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/all_pages.h"
 #include "cli/failure_groups.h"
 #include "cli/message_json.h"
 #include "cli/number_check.h"
@@ -16,17 +17,6 @@
 
 namespace lathe {
 namespace {
-
-StatusOr<std::vector<v1::Trial>> ListAll(TuningApi& tuning, v1::ListTrialsRequest request) {
-  std::vector<v1::Trial> trials;
-  request.set_page_size(1000);
-  do {
-    ASSIGN_OR_RETURN(const v1::ListTrialsResponse page, tuning.ListTrials(request));
-    trials.insert(trials.end(), page.trials().begin(), page.trials().end());
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
-  return trials;
-}
 
 void PrintTrials(const std::vector<v1::Trial>& trials) {
   TextTable table({">TRIAL", ">TASK", "STATE", ">MEDIAN", ">ATTEMPT", "WORDS"});
@@ -85,7 +75,8 @@ int Run(const TrialsOptions& options) {
   request.set_job_id(options.job_id);
   request.set_only_failed(options.only_failed);
   request.set_with_traces(options.with_traces);
-  const StatusOr<std::vector<v1::Trial>> trials = ListAll(session->tuning(), request);
+  const StatusOr<std::vector<v1::Trial>> trials =
+      AllPages(session->tuning(), &TuningApi::ListTrials, &v1::ListTrialsResponse::trials, request);
   if (!trials.ok()) return ReportError(trials.status());
   if (options.as_json) {
     nlohmann::ordered_json json = {{"job_id", options.job_id}, {"trials", nlohmann::ordered_json::array()}};

@@ -133,12 +133,8 @@ Status Work(const WorkerVerbOptions& options) {
   ASSIGN_OR_RETURN(ConnectionSecurity security, SecurityOf(identity.name));
   std::optional<IdentityKeeper> keeper;
   if (!security.authority_pem.empty()) keeper.emplace(IdentityPath(identity.name), LogLine);
-  if (security.authority_pem.empty() && !CheckOpenEndpoint(server).ok())
-    return Unauthenticated(
-        fmt::format("start worker \"{}\": it has joined no farm, so a server on another machine knows nothing of it; "
-                    "make a code there "
-                    "(lathe invite worker) and join with it (lathe worker join HOST:PORT CODE --name {})",
-                    identity.name, identity.name));
+  if (security.authority_pem.empty())
+    RETURN_IF_ERROR(CheckMayDialUnknown(server, {Role::kWorker, identity.name}, "lathe worker join"));
   const std::unique_ptr<ServerConnection> connection = ConnectToServer(server, {.security = std::move(security)});
   const int slots =
       options.slots > 0 ? options.slots : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

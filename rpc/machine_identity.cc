@@ -174,6 +174,15 @@ StatusOr<MachineIdentity> RenewIdentity(const MachineIdentity& identity, std::ch
                 identity.farm);
 }
 
+Status CheckMayDialUnknown(const Endpoint& server, const CertificateSubject& machine, const char* join) {
+  if (CheckOpenEndpoint(server).ok()) return OkStatus();
+  const std::string_view role = RoleName(machine.role);
+  return Unauthenticated(fmt::format(
+      "start {} \"{}\": it has joined no farm, so a server on another machine knows nothing of it; make a code there "
+      "(lathe invite {}) and join with it ({} HOST:PORT CODE --name {})",
+      role, machine.name, role, join, machine.name));
+}
+
 int64_t RenewalDueUnixNs(const Validity& validity) {
   return validity.not_before_unix_ns + (validity.not_after_unix_ns - validity.not_before_unix_ns) / 3 * 2;
 }

@@ -38,6 +38,10 @@ StatusOr<MachineIdentity> JoinFarm(const Endpoint& farm, const InvitationCode& c
 // The same machine with a new key and certificate.
 StatusOr<MachineIdentity> RenewIdentity(const MachineIdentity& identity, std::chrono::nanoseconds limit);
 
+// That a machine without an identity may dial `server`: one on this machine. Else Unauthenticated, with how to join;
+// `join` is the command, "lathe worker join".
+Status CheckMayDialUnknown(const Endpoint& server, const CertificateSubject& machine, const char* join);
+
 // When a further certificate should be asked for: two thirds of its time are over.
 int64_t RenewalDueUnixNs(const Validity& validity);
 

@@ -176,12 +176,7 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
   RETURN_IF_ERROR(SetDefaults(options));
   ASSIGN_OR_RETURN(const bool has_joined, UseIdentity(options));
   ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(options.connect));
-  if (!has_joined && !CheckOpenEndpoint(endpoint).ok())
-    return Unauthenticated(
-        fmt::format("start device \"{}\": it has joined no farm, so a server on another machine knows nothing of it; "
-                    "make a code there "
-                    "(lathe invite device) and join with it (lathe-device join HOST:PORT CODE --name {})",
-                    options.name, options.name));
+  if (!has_joined) RETURN_IF_ERROR(CheckMayDialUnknown(endpoint, {Role::kDevice, options.name}, "lathe-device join"));
   if (options.runner_program.empty()) options.runner_program = ProcessTrialRunnerFactory::DefaultProgram();
   if (access(options.runner_program.c_str(), X_OK) != 0) {
     return NotFound(

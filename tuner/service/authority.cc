@@ -22,12 +22,6 @@ std::string CertificatePath(const std::string& folder) { return folder + "/autho
 std::string KeyPath(const std::string& folder) { return folder + "/authority.key"; }
 std::string ServerPath(const std::string& folder) { return folder + "/server.pem"; }
 
-CertificateSerial DrawSerial() {
-  CertificateSerial serial{DrawSecret<16>()};
-  serial.bytes[0] |= 1;  // Not zero.
-  return serial;
-}
-
 // Key and certificate in one file, so that they change together.
 StatusOr<KeyAndCertificate> ReadServer(const std::string& folder) {
   ASSIGN_OR_RETURN(const std::string text, ReadSecretFile(ServerPath(folder)));
@@ -94,6 +88,12 @@ Status WriteFolder(const std::string& folder, const Authority& made) {
 }
 
 }  // namespace
+
+CertificateSerial DrawSerial() {
+  CertificateSerial serial{DrawSecret<16>()};
+  serial.bytes[0] |= 1;  // Not zero.
+  return serial;
+}
 
 std::string AuthorityFolder(const std::string& database) { return database + ".ca"; }
 

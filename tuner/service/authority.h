@@ -24,6 +24,8 @@ struct Authority {
   KeyAndCertificate authority, server;
 };
 
+CertificateSerial DrawSerial();  // For the next certificate.
+
 std::string AuthorityFolder(const std::string& database);
 bool HasAuthority(const std::string& database);
 

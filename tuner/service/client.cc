@@ -294,11 +294,7 @@ class GrpcConnection : public ServerConnection {
   Status Connect(Duration limit) override {
     RETURN_IF_ERROR(caller_.may_call());
     if (channel_->WaitForConnected(DeadlineAfter(limit))) return OkStatus();
-    return Unavailable(
-        fmt::format("{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for "
-                    "devices; a farm "
-                    "with an authority wants --token-file",
-                    caller_.Describe("connect")));
+    return NobodyAnswers(caller_.Describe("connect"));
   }
 
  private:

@@ -20,17 +20,20 @@ grpc::Status ToGrpcStatus(const Status& status) {
   return {static_cast<grpc::StatusCode>(status.code()), status.message().substr(0, kLongestMessage)};
 }
 
+Status NobodyAnswers(const std::string& call) {
+  return Unavailable(
+      fmt::format("{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for "
+                  "devices; a farm with an authority wants --token-file",
+                  call));
+}
+
 Status FromGrpcStatus(const grpc::Status& status, const std::string& call) {
   if (status.ok()) return OkStatus();
   if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
     return DeadlineExceeded(fmt::format("{}: no answer in time; is the server overloaded or stopped?", call));
   }
   if (status.error_code() == grpc::StatusCode::UNAVAILABLE && IsUnreachable(status.error_message())) {
-    return Unavailable(
-        fmt::format("{}: nobody answers there; start one with `lathe up`, and give its port for clients, not that for "
-                    "devices; a farm "
-                    "with an authority wants --token-file",
-                    call));
+    return NobodyAnswers(call);
   }
   if (status.error_code() == grpc::StatusCode::CANCELLED) {  // Not by us: a server that stops cuts its calls.
     return Unavailable(fmt::format("{}: the server ended the call before it was answered; ask again", call));

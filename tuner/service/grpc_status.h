@@ -12,4 +12,6 @@ grpc::Status ToGrpcStatus(const Status& status);
 // `call` says what was asked of whom, for errors that gRPC itself made ("list jobs at 127.0.0.1:7431").
 Status FromGrpcStatus(const grpc::Status& status, const std::string& call);
 
+Status NobodyAnswers(const std::string& call);
+
 }  // namespace lathe

@@ -62,14 +62,13 @@ Status MachineRegistrar::CheckStanding(const CertificateFacts& machine) {
 StatusOr<MachineRegistrar::Order> MachineRegistrar::Sign(const CertificateSubject& subject,
                                                          const std::string& request_pem) const {
   if (subject.role != Role::kDevice && subject.role != Role::kWorker)
-    return Status(
-        StatusCode::kPermissionDenied,
+    return PermissionDenied(
         fmt::format("sign certificate: machines join as device or worker, not as {}", RoleName(subject.role)));
   if (subject.name == kServerHost)
     return PermissionDenied(
         fmt::format("sign certificate: \"{}\" is the server's own name; choose another", kServerHost));
   ASSIGN_OR_RETURN(const Validity validity, ValidityFrom(clock_.UnixNanos(), authority_));
-  Order order{.row = {.serial = {DrawSecret<16>()}, .subject = subject, .validity = validity}};
+  Order order{.row = {.serial = DrawSerial(), .subject = subject, .validity = validity}};
   ASSIGN_OR_RETURN(order.certificate_pem,
                    SignCertificate(authority_.authority, request_pem,
                                    {.serial = order.row.serial, .validity = validity, .hosts = {}}));
@@ -91,10 +90,9 @@ StatusOr<std::string> MachineRegistrar::Join(const v1::Join& join) {
 StatusOr<std::string> MachineRegistrar::Renew(const CertificateFacts& machine, const std::string& request_pem) {
   ASSIGN_OR_RETURN(const CertificateSubject subject, ReadSigningRequest(request_pem));
   if (subject != machine.subject)
-    return Status(
-        StatusCode::kPermissionDenied,
-        fmt::format("renew certificate: asked for {} \"{}\" with the certificate of {} \"{}\"", RoleName(subject.role),
-                    subject.name, RoleName(machine.subject.role), machine.subject.name));
+    return PermissionDenied(fmt::format("renew certificate: asked for {} \"{}\" with the certificate of {} \"{}\"",
+                                        RoleName(subject.role), subject.name, RoleName(machine.subject.role),
+                                        machine.subject.name));
   ASSIGN_OR_RETURN(const Order order, Sign(subject, request_pem));
   RETURN_IF_ERROR(store_.RenewCertificate(machine.serial, order.row).status());
   return order.certificate_pem;
