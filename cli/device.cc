@@ -26,6 +26,9 @@ void AddDevice(CLI::App& app, int& exit_code) {
   verb->add_option("--key", options->key, "the class of device that jobs ask for, e.g. pi4")->capture_default_str();
   verb->add_option("--name", options->name, "this device's own name; default: host name and first cpu");
   verb->add_option("--cpus", options->cpus, "CPUs to lend, e.g. 0-3,6; default: all");
+  verb->add_option("--tag", options->tags,
+                   "a word or NAME=VALUE that jobs may ask for, e.g. rack=3; as often as needed")
+      ->allow_extra_args(false);
   verb->add_option("--data", options->data_directory, "folder for artifacts and unsent results");
   verb->add_option("--runner", options->runner_program, "path of lathe-runner; default: beside this program");
   verb->add_option("--require-sandbox", options->required_sandbox,

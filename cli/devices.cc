@@ -1,4 +1,6 @@
 // lathe devices: what the farm has.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
@@ -24,14 +26,32 @@ std::string Describe(const std::string& facts) {
   for (const char* field : {"arch", "cpu_model"}) {
     if (json.contains(field) && json[field].is_string()) add(json[field].get<std::string>());
   }
+  if (json.contains("tags") && json["tags"].is_array())
+    for (const auto& tag : json["tags"])
+      if (tag.is_string()) add(tag.get<std::string>());
   return text;
+}
+
+// What people or the farm decided about it goes before what it is.
+std::string StateOf(const v1::Device& device) {
+  const bool is_out =
+      device.service() == v1::DEVICE_SERVICE_DRAINED || device.service() == v1::DEVICE_SERVICE_QUARANTINED;
+  if (!is_out) return std::string(DeviceStateText(device.state()));
+  const std::string reason = device.service_reason().empty() ? "" : ": " + Shorten(device.service_reason(), 40);
+  return std::string(DeviceServiceText(device.service())) + reason;
+}
+
+std::string HolderOf(const v1::Device& device, int64_t now) {
+  if (device.reserved_by().empty()) return device.lease_holder();
+  const double left = static_cast<double>(device.lease_expires_unix_ns() - now) / 1e9;
+  return fmt::format("{}, reserved for {}", device.reserved_by(), FormatSeconds(std::max(left, 0.0)));
 }
 
 void Print(const v1::ListDevicesResponse& response) {
   TextTable table({"NAME", "KEY", "STATE", "LENT TO", "LAST SEEN", "WHAT"});
   const int64_t now = SystemClock().UnixNanos();
   for (const v1::Device& device : response.devices()) {
-    table.Add({device.name(), device.key(), std::string(DeviceStateText(device.state())), device.lease_holder(),
+    table.Add({device.name(), device.key(), StateOf(device), HolderOf(device, now),
                FormatAge(device.last_seen_unix_ns(), now), Describe(device.facts())});
   }
   if (table.empty()) {

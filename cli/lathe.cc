@@ -21,9 +21,10 @@ int RunLathe(int argc, char** argv) {
   app.footer("Exit codes: 0 ok, 1 failed, 2 usage, 3 miss, 4 unavailable, 5 not allowed, 6 timeout, 130 interrupted.");
   app.require_subcommand(1);
   int exit_code = kExitOk;
-  for (const auto add : {AddTune,   AddBest,   AddCompile, AddRun,         AddAsked,  AddShow,   AddJobs,    AddWatch,
-                         AddCancel, AddTrials, AddExplain, AddUp,          AddWorker, AddDevice, AddDevices, AddDb,
-                         AddModel,  AddCa,     AddInvite,  AddCertificate, AddToken,  AddAudit,  AddDoctor}) {
+  for (const auto add : {AddTune,   AddBest,    AddCompile, AddRun,         AddAsked,   AddShow,  AddJobs,
+                         AddWatch,  AddWhy,     AddCancel,  AddTrials,      AddExplain, AddUp,    AddWorker,
+                         AddDevice, AddDevices, AddWorkers, AddReserve,     AddRelease, AddDrain, AddDb,
+                         AddModel,  AddCa,      AddInvite,  AddCertificate, AddToken,   AddAudit, AddDoctor}) {
     add(app, exit_code);
   }
   try {

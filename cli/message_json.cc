@@ -37,6 +37,8 @@ std::string_view DeviceStateText(v1::DeviceState state) {
       return "SUSPECT";
     case v1::DEVICE_STATE_LOST:
       return "LOST";
+    case v1::DEVICE_STATE_STALLED:
+      return "STALLED";
     default:
       return "UNKNOWN";
   }
@@ -137,6 +139,27 @@ Json ToJson(const v1::AskedWorkload& asked) {
           {"last_unix_ns", asked.last_unix_ns()}};
 }
 
+std::string_view DeviceServiceText(v1::DeviceService service) {
+  switch (service) {
+    case v1::DEVICE_SERVICE_DRAINED:
+      return "DRAINED";
+    case v1::DEVICE_SERVICE_QUARANTINED:
+      return "QUARANTINED";
+    default:
+      return "IN_SERVICE";
+  }
+}
+
+Json ToJson(const v1::Worker& worker) {
+  return {{"name", worker.name()},
+          {"slots", worker.slots()},
+          {"tasks", worker.tasks()},
+          {"building", worker.building()},
+          {"codegen_version", worker.codegen_version()},
+          {"is_draining", worker.is_draining()},
+          {"silent_ns", worker.silent_ns()}};
+}
+
 Json ToJson(const v1::Device& device) {
   const Json facts = Json::parse(device.facts(), nullptr, /*allow_exceptions=*/false);
   Json json = {{"name", device.name()},
@@ -145,7 +168,13 @@ Json ToJson(const v1::Device& device) {
                {"epoch", device.epoch()},
                {"lease_holder", device.lease_holder().empty() ? Json(nullptr) : Json(device.lease_holder())},
                {"last_seen_unix_ns", device.last_seen_unix_ns()},
+               {"service", DeviceServiceText(device.service())},
+               {"service_reason", device.service_reason()},
+               {"reserved_by", device.reserved_by().empty() ? Json(nullptr) : Json(device.reserved_by())},
+               {"not_now", device.not_now()},
+               {"measuring", Json::array()},
                {"facts", facts.is_discarded() ? Json(nullptr) : facts}};
+  for (const int64_t trial : device.measuring()) json["measuring"].push_back(trial);
   return json;
 }
 

@@ -50,7 +50,9 @@ v1::SubmitJobRequest ToSubmitRequest(const JobRequest& request, const std::strin
   message.set_request_id(request.request_id);
   message.set_name(request.name);
   message.set_target(target);
-  message.set_device_key(request.device_key);
+  message.set_device_key(request.spec.devices.empty() ? request.device_key : request.spec.devices);
+  message.set_priority(request.spec.priority);
+  message.set_weight(request.spec.weight);
   message.set_trials(request.spec.total_trials);
   message.set_time_limit_ns(request.spec.time_limit.count());
   message.set_fresh(request.spec.is_fresh);

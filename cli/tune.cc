@@ -27,6 +27,7 @@
 #include "rpc/device/device_program.h"
 #include "runner/peak.h"
 #include "support/status_macros.h"
+#include "tracker/lease_table.h"
 #include "tuner/cost_model/base_model.h"
 #include "tuner/database/sqlite_store.h"
 #include "tuner/space/spaces.h"
@@ -43,7 +44,8 @@ struct TuneOptions {
   std::string target = "auto", device = "local", time, cpus, base_model, space{kDefaultSpace};
   int64_t trials = 0, trials_per_task = 0;
   uint64_t seed = 1;
-  int slots = 0;
+  int slots = 0, priority = 0;
+  double weight = 1;
   bool is_fresh = false, is_json = false, lists_tasks = false, explains = false;
 };
 
@@ -95,8 +97,11 @@ Status CheckRunsHere(const Target& target, const HostFacts& host) {
 }
 
 JobRequest RequestFor(const TuneOptions& options, const std::vector<Function>& functions, const Target& target,
-                      Duration time_limit, const std::string& space) {
-  JobRequest request{.name = options.file.path, .device_key = options.device};
+                      Duration time_limit, const std::string& space, const DeviceWish& devices) {
+  JobRequest request{.name = options.file.path, .device_key = devices.key()};
+  if (!devices.condition().empty()) request.spec.devices = devices.ToString();
+  request.spec.priority = options.priority;
+  request.spec.weight = options.weight;
   const auto tasks = static_cast<int64_t>(functions.size());
   const bool has_task_budget = options.trials_per_task > 0;
   request.spec.total_trials = options.trials > 0 ? options.trials : has_task_budget ? 0 : kDefaultTrialsPerTask * tasks;
@@ -254,7 +259,8 @@ StatusOr<int> Run(const TuneOptions& options) {
     for (const Function& function : workloads.functions) RETURN_IF_ERROR(CheckCanBeTuned(function.func));
   }
   if (options.place.server.empty()) RETURN_IF_ERROR(CheckRunsHere(target, host));
-  const JobRequest request = RequestFor(options, workloads.functions, target, time_limit, space);
+  ASSIGN_OR_RETURN(const DeviceWish devices, DeviceWish::ParseForJob(options.device));
+  const JobRequest request = RequestFor(options, workloads.functions, target, time_limit, space, devices);
   const std::string database = AbsolutePath(DatabasePath(options.place.database));
   CountInterrupts();
   const TimePoint begin = SystemClock().Now();
@@ -270,7 +276,7 @@ StatusOr<int> Run(const TuneOptions& options) {
   }
   const bool is_verbose = getenv("LATHE_VERBOSE") != nullptr;
   const EmbeddedOptions embedded{.database_path = database,
-                                 .device_key = options.device,
+                                 .device_key = devices.key(),
                                  .cpus = cpus,
                                  .slots = options.slots,
                                  .base_model = base_model,
@@ -292,7 +298,15 @@ void AddTune(CLI::App& app, int& exit_code) {
           "MODEL.onnx, or FUNC.py: TVMScript with one or more T.prim_func and nothing else; it is read, not run")
       ->required();
   AddNetworkFlags(*verb, options->target, options->file.network);
-  verb->add_option("--device", options->device, "Key of the devices to measure on")->capture_default_str();
+  verb->add_option("--device", options->device,
+                   "Devices to measure on: a key, or a key and conditions: 'pi4 & mem>=4GiB' (docs/operating.md)")
+      ->capture_default_str();
+  verb->add_option("--priority", options->priority, "Whose turn it is on a server: -2 to 2; above 0 for admins")
+      ->check(CLI::Range(kLowestPriority, kHighestPriority))
+      ->capture_default_str();
+  verb->add_option("--weight", options->weight, "Of its share of devices among your jobs on a server: 0.01 to 100")
+      ->check(CLI::Range(0.01, 100.0))
+      ->capture_default_str();
   verb->add_option("--trials", options->trials, "Trials in all, known ones included (default 64 per task)")
       ->check(WholeNumber(1, kMostTrialsAsked));
   verb->add_option("--trials-per-task", options->trials_per_task, "Trials per task, known ones included")

@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kMaxFactBytes = 256;  // Of a text for people.
 constexpr size_t kMaxTagBytes = 64;    // Of a name among many: an architecture, a feature.
 constexpr int kMaxTags = 512;
+constexpr int kMaxOwnTags = 32;
 constexpr int kMaxCpus = 4096;  // Also the highest number of one.
 constexpr int kMaxSpooled = 4096;
 constexpr int kMaxTrials = 64;
@@ -60,6 +61,19 @@ Status CheckTags(const std::string& field, const google::protobuf::RepeatedPtrFi
   return OkStatus();
 }
 
+bool IsOwnTagCharacter(char c) { return IsTagCharacter(c) || c == '='; }
+
+Status CheckOwnTags(const auto& tags) {
+  RETURN_IF_ERROR(CheckCount("tags", static_cast<int64_t>(tags.size()), kMaxOwnTags));
+  for (const std::string& tag : tags) {
+    RETURN_IF_ERROR(CheckText("tags", tag, kMaxTagBytes, IsOwnTagCharacter, "a-z A-Z 0-9 . _ - + ="));
+    const size_t equals = tag.find('=');
+    if (tag.empty() || equals == 0 || equals == tag.size() - 1 || tag.find('=', equals + 1) != std::string::npos)
+      return InvalidArgument(fmt::format("tags: \"{}\", a word or NAME=VALUE required", tag));
+  }
+  return OkStatus();
+}
+
 Status CheckNumbers(const v1::DeviceFacts& facts) {
   constexpr double kMaxPeak = 1e12;
   constexpr int64_t kMaxMemory = int64_t{1} << 60;
@@ -77,6 +91,7 @@ Status CheckFacts(const v1::DeviceFacts& facts) {
   RETURN_IF_ERROR(CheckFact("os", facts.os()));
   RETURN_IF_ERROR(CheckFact("sandbox", facts.sandbox()));
   RETURN_IF_ERROR(CheckTags("cpu_features", facts.cpu_features()));
+  RETURN_IF_ERROR(CheckOwnTags(facts.tags()));
   return CheckNumbers(facts);
 }
 
@@ -108,6 +123,8 @@ Status CheckHello(const v1::Hello& hello) {
 }
 
 Status CheckCurrent(const v1::Current& current) { return CheckCount("trials", current.trials_size(), kMaxTrials); }
+
+Status CheckDeviceTags(const std::vector<std::string>& tags) { return CheckOwnTags(tags); }
 
 std::string PrintableFact(std::string_view text) {
   std::string fact(text.substr(0, kMaxFactBytes));

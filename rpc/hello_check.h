@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "proto/lathe/v1/device.pb.h"
 #include "support/status.h"
@@ -13,6 +14,7 @@ namespace lathe {
 // InvalidArgument names the field, what it has and the limit (docs/formats/device_protocol.md, "Limits").
 Status CheckHello(const v1::Hello& hello);
 Status CheckCurrent(const v1::Current& current);
+Status CheckDeviceTags(const std::vector<std::string>& tags);  // That an owner gives a device.
 
 // What a machine says of itself, made fit for such a field: other characters become '?', and the end is cut off.
 std::string PrintableFact(std::string_view text);

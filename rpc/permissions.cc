@@ -37,6 +37,7 @@ constexpr RpcRow kRpcs[] = {
     {"TuningService/GetJob", kReaders},
     {"TuningService/ListJobs", kReaders},
     {"TuningService/CancelJob", kSubmitters},
+    {"TuningService/WhyJob", kReaders},
     {"TuningService/ListTrials", kReaders},
     {"TuningService/ExplainTask", kReaders},
     {"TuningService/WatchJob", kReaders},
@@ -49,6 +50,10 @@ constexpr RpcRow kRpcs[] = {
     {"ScheduleService/ListAsked", kReaders},
     {"FarmService/ListDevices", kReaders},
     {"FarmService/GetDevice", kReaders},
+    {"FarmService/DrainDevice", kAdmins},
+    {"FarmService/ReserveDevice", kSubmitters},
+    {"FarmService/ReleaseDevice", kSubmitters},  // Their own reservations; an admin any, and what is out of service.
+    {"FarmService/ListWorkers", kReaders},
     {"WorkerService/Synchronize", kWorkers},
     {"WorkerService/StoreArtifact", kWorkers},
     {"IdentityService/Invite", kAdmins},

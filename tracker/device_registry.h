@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "support/clock.h"
+#include "support/deadlines.h"
+#include "tracker/device_wish.h"
 #include "tracker/lease_store.h"
 
 namespace lathe {
@@ -27,6 +29,8 @@ std::string_view DeviceStateName(DeviceState state);  // "online"
 
 struct DeviceEntry {
   DeviceRecord record;
+  DeviceTraits traits;  // As it said when it connected; of a restored device: none.
+  ServiceState service;
   DeviceState state = DeviceState::kLost;
   bool is_connected = false;
   TimePoint last_heard{};  // Of a restored device: when it was restored.
@@ -42,9 +46,9 @@ struct DeviceChange {
 class DeviceRegistry {
  public:
   // Rows of the store, at start. They are SUSPECT until they report, LOST if they do not within kLostAfter.
-  void Restore(const std::vector<DeviceRecord>& devices, TimePoint now);
+  void Restore(const TrackerSnapshot& snapshot, TimePoint now);
   // The device connected and said what it is. A higher `record.epoch` than known raises the known one.
-  std::optional<DeviceChange> Report(const DeviceRecord& record, TimePoint now);
+  std::optional<DeviceChange> Report(const DeviceRecord& record, const DeviceTraits& traits, TimePoint now);
   // Any sign of life. Of an unknown or unconnected device: ignored.
   std::optional<DeviceChange> Heard(const std::string& name, TimePoint now);
   std::optional<DeviceChange> Stalled(const std::string& name, const std::string& reason, TimePoint now);
@@ -52,15 +56,21 @@ class DeviceRegistry {
   // What silence has changed by now.
   std::vector<DeviceChange> PassTime(TimePoint now);
   // When PassTime would next change something.
-  std::optional<TimePoint> NextDeadline() const;
+  std::optional<TimePoint> NextDeadline() const { return deadlines_.First(); }
   void SetEpoch(const std::string& name, int64_t epoch);
+  void SetService(const std::string& name, const ServiceState& service);  // Of an unknown device: ignored.
 
   const DeviceEntry* Find(const std::string& name) const;
-  bool CanTakeLease(const std::string& name) const;  // Connected and online.
+  bool CanTakeLease(const std::string& name) const;  // Connected, online and in service.
   const std::map<std::string, DeviceEntry>& devices() const { return devices_; }
 
  private:
+  std::optional<DeviceChange> SetState(const std::string& name, DeviceEntry& entry, DeviceState to, std::string reason);
+  std::optional<DeviceChange> PassTime(const std::string& name, DeviceEntry& entry, TimePoint now);
+  void SetDeadline(const std::string& name, const DeviceEntry& entry);
+
   std::map<std::string, DeviceEntry> devices_;
+  Deadlines deadlines_;
 };
 
 }  // namespace lathe

@@ -5,7 +5,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/clock.h"
@@ -21,6 +24,20 @@ struct DeviceRecord {
   bool operator==(const DeviceRecord&) const = default;
 };
 
+// What people, or the farm itself, have decided about a device. Survives restarts.
+enum class DeviceService {
+  kInService,
+  kDrained,      // By people: what it has under way ends as it would; it gets no new lease.
+  kQuarantined,  // By the farm, which distrusts it: its lease ends.
+};
+std::string_view DeviceServiceName(DeviceService service);  // "in service", "drained", "quarantined"
+std::optional<DeviceService> ParseDeviceService(std::string_view name);
+struct ServiceState {
+  DeviceService service = DeviceService::kInService;
+  std::string reason;  // For people: "new fan (ann)".
+  bool operator==(const ServiceState&) const = default;
+};
+
 // A lease is named by (device, epoch). `request_id` was chosen by the holder and names it, e.g. "job-12/0": asking
 // twice is harmless, and a holder that was restarted gets its lease back by asking again.
 struct LeaseRecord {
@@ -31,11 +48,22 @@ struct LeaseRecord {
   bool operator==(const LeaseRecord&) const = default;
 };
 
+// A reservation is a lease that a person has, for a time that was fixed when it was granted; nobody renews it. Its
+// request says whose it is.
+std::string ReservationId(std::string_view user, std::string_view request);  // "reserved:USER:REQUEST"
+bool IsReservation(std::string_view request_id);
+std::string_view ReservedBy(std::string_view request_id);  // USER; empty: it is no reservation.
+
 enum class LeaseEnd { kReleased, kExpired, kRevoked };
 
+struct LiveLease {
+  LeaseRecord record;
+  Duration remaining{};  // Of what it was granted for, if it is a reservation; it may be over.
+};
 struct TrackerSnapshot {
   std::vector<DeviceRecord> devices;
-  std::vector<LeaseRecord> live_leases;  // At most one per device.
+  std::map<std::string, ServiceState> services;  // By device; those that are in service may be missing.
+  std::vector<LiveLease> live_leases;            // At most one per device.
 };
 
 // Every verb is one transaction, durable when it returns. Calls may come from any one thread at a time.
@@ -44,6 +72,8 @@ class LeaseStore {
   virtual ~LeaseStore() = default;
   // Inserts the device or updates its key and facts; raises its epoch to `device.epoch`, never lowers it.
   virtual Status PersistDevice(const DeviceRecord& device) = 0;
+  // `by`: whose doing it is, in words. NotFound if the device has no row.
+  virtual Status PersistService(const std::string& device, const ServiceState& service, std::string_view by) = 0;
   // Ends the device's live lease if there is one, raises its epoch to max(epoch, epoch_floor) + 1, and writes the lease
   // with that epoch, to run out `ttl` from now. `lease.epoch` is ignored. Returns the new epoch. NotFound if the device
   // has no row.

@@ -1,8 +1,13 @@
 // Who holds which device, and who waits in line. Time comes in with the event; a grant is answered only after
 // PersistGrant has been committed. Pure, not thread-safe; tests take microseconds.
+//
+// What is free goes to the request of the highest priority, which rises by one for each kAgeingStep of waiting; among
+// equals to the user who has used devices least of late, then to the user's job that has, by weight; then to the oldest
+// (fair_share.h).
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <string>
@@ -10,8 +15,11 @@
 #include <vector>
 
 #include "support/clock.h"
+#include "support/deadlines.h"
 #include "support/status.h"
 #include "tracker/device_registry.h"
+#include "tracker/device_wish.h"
+#include "tracker/fair_share.h"
 #include "tracker/lease_store.h"
 
 namespace lathe {
@@ -19,10 +27,19 @@ namespace lathe {
 inline constexpr Duration kLeaseTtl = std::chrono::seconds(30);
 inline constexpr Duration kLeaseRenewEvery = std::chrono::seconds(10);
 inline constexpr Duration kGrantRetryAfter = std::chrono::seconds(1);  // After the store failed.
+inline constexpr int kLowestPriority = -2, kHighestPriority = 2;       // 0 is what nobody asked for otherwise.
+inline constexpr Duration kAgeingStep = std::chrono::minutes(5);
+inline constexpr Duration kUsualStay = std::chrono::seconds(30);  // What a job keeps a device for, where others wait.
+inline constexpr Duration kReservationPatience =
+    std::chrono::seconds(60);  // A person in line who does not ask again has gone.
 
 // Events. All but GrantCommitted come from holders, may arrive twice, late or never.
 struct LeaseRequested {
-  std::string request_id, key;
+  std::string request_id;
+  DeviceWish wish;
+  FairShare::Owner owner;
+  int priority = 0;
+  Duration lasts{};  // Of a reservation: from its grant on.
 };  // Asked again: the same lease, or the same place in line.
 struct RequestWithdrawn {
   std::string request_id;
@@ -45,14 +62,16 @@ struct DeviceGone {
   std::string device;
   std::string reason;
 };  // Its lease ends.
-struct TimePassed {};  // Also: a device may have become free.
-using LeaseEvent =
-    std::variant<LeaseRequested, RequestWithdrawn, LeaseRenewed, LeaseReleased, GrantCommitted, DeviceGone, TimePassed>;
+struct DevicesChanged {};  // One may have become free.
+struct TimePassed {};
+using LeaseEvent = std::variant<LeaseRequested, RequestWithdrawn, LeaseRenewed, LeaseReleased, GrantCommitted,
+                                DeviceGone, DevicesChanged, TimePassed>;
 
 // Actions, to be done in order.
 struct PersistGrant {
   LeaseRecord lease;
   int64_t epoch_floor;
+  Duration ttl = kLeaseTtl;
 };  // Answered by the event GrantCommitted.
 struct PersistRenewal {
   std::string device;
@@ -82,27 +101,50 @@ class LeaseTable {
   // `devices` must outlive the table.
   explicit LeaseTable(const DeviceRegistry& devices) : devices_(devices) {}
 
-  // Leases of the store, at start: live for kLeaseTtl from `now`, so that their holders can come back.
-  void Restore(const std::vector<LeaseRecord>& leases, TimePoint now);
+  // Leases of the store, at start: live for kLeaseTtl from `now`, so that their holders can come back; reservations for
+  // what remains.
+  void Restore(const std::vector<LiveLease>& leases, TimePoint now);
   std::vector<LeaseAction> Step(const LeaseEvent& event, TimePoint now);
   std::optional<TimePoint> NextDeadline() const;
 
   const LeaseRecord* LeaseOf(const std::string& device) const;
+  // When it runs out unless it is renewed.
+  std::optional<TimePoint> ExpiryOf(const std::string& device) const;
   // One sentence for a request in line: `needs device key "pi4"; known keys: "local" (2, 1 leased)`. Empty if it does
   // not wait.
   std::string WhyWaiting(const std::string& request_id) const;
+  // Requests by which this user has devices or waits for them.
+  std::vector<std::string> ReservationsOf(std::string_view user) const;
+  // Why somebody with this wish cannot have the device now; empty: they can.
+  std::string WhyNotNow(const std::string& device, const DeviceWish& wish) const;
+  // Somebody waits in line for a device such as this one whose priority is higher than its holder's was when they got
+  // it.
+  bool IsWantedMore(const std::string& device, TimePoint now) const;
 
  private:
+  struct Request {
+    std::string request_id;
+    DeviceWish wish;
+    FairShare::Owner owner;
+    int priority = 0;
+    Duration lasts{};
+    TimePoint since{};  // In line.
+  };
+  using Line = std::list<Request>;  // Oldest first, over all keys.
   struct Lease {
     LeaseRecord record;
     TimePoint expires;
+    FairShare::Owner owner;
+    int priority = 0;  // When it was granted, with what it had risen by.
   };
-  struct Waiting {
-    std::string request_id, key;
-  };  // In line, oldest first, over all keys.
   struct PendingGrant {
-    Waiting request;
+    Request request;
     bool is_withdrawn = false;
+  };
+  struct Rank {
+    int priority = 0;  // Negated: smaller goes first.
+    FairShare::Standing standing;
+    auto operator<=>(const Rank&) const = default;
   };
   using Actions = std::vector<LeaseAction>;
 
@@ -112,20 +154,36 @@ class LeaseTable {
   void On(const LeaseReleased& event, TimePoint now, Actions& actions);
   void On(const GrantCommitted& event, TimePoint now, Actions& actions);
   void On(const DeviceGone& event, TimePoint now, Actions& actions);
+  void On(const DevicesChanged& event, TimePoint now, Actions& actions);
   void On(const TimePassed& event, TimePoint now, Actions& actions);
+  bool AskAgain(const LeaseRequested& event, TimePoint now, Actions& actions);
   // It is not lost, and still what the request asks for.
-  bool CanHave(const Waiting& request, const std::string& device) const;
-  void End(const std::string& device, LeaseEnd why, const std::string& reason, Actions& actions);
+  bool CanHave(const Request& request, const std::string& device) const;
+  bool Suits(const DeviceWish& wish, const std::string& device) const;
+  void PutBack(const PendingGrant& pending);
+  void Hold(const LeaseRecord& record, const Request& request, TimePoint now);
+  void Drop(const std::string& device, TimePoint now);  // Its lease is no more.
+  void End(const std::string& device, LeaseEnd why, const std::string& reason, TimePoint now, Actions& actions);
   void GrantWhatIsFree(TimePoint now, Actions& actions);
-  std::optional<std::string> FreeDevice(const std::string& key, TimePoint now) const;
+  void Grant(Line::iterator request, const std::string& device, TimePoint now, Actions& actions);
+  static int PriorityOf(const Request& request, TimePoint now);
+  Rank RankOf(const Request& request, TimePoint now) const;
+  // The first in line of each owner, in the order in which they are served.
+  std::vector<Line::iterator> NextOfEach(TimePoint now);
+  std::vector<std::string> FreeDevices() const;  // The one that rested longest first.
+  Line::const_iterator Find(const std::string& request_id) const;
   std::string KnownKeys() const;
 
   const DeviceRegistry& devices_;
   std::map<std::string, Lease> leases_;          // By device.
   std::map<std::string, PendingGrant> pending_;  // By device: sent to the store, not committed yet.
-  std::map<std::string, TimePoint> retry_at_;    // By device, after the store failed.
-  std::map<std::string, TimePoint> free_since_;  // By device; the one that rested longest goes first.
-  std::vector<Waiting> line_;
+  std::map<std::string, TimePoint> free_since_;  // By device.
+  Deadlines expiries_;                           // Of leases, by device.
+  Deadlines retries_;                            // By device, after the store failed.
+  Deadlines patience_;                           // Of reservations in line, by request.
+  Line line_;
+  FairShare share_;
+  bool may_grant_ = false;  // Something has changed since nothing could be granted.
 };
 
 }  // namespace lathe

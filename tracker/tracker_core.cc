@@ -7,7 +7,7 @@
 namespace lathe {
 
 TrackerCore::TrackerCore(const TrackerSnapshot& snapshot, TimePoint now) : leases_(devices_) {
-  devices_.Restore(snapshot.devices, now);
+  devices_.Restore(snapshot, now);
   leases_.Restore(snapshot.live_leases, now);
 }
 
@@ -25,6 +25,8 @@ std::vector<TrackerAction> TrackerCore::Step(const TrackerEvent& event, TimePoin
           Note(devices_.Left(e.device, now), now, actions);
         else if constexpr (std::is_same_v<Event, DeviceStalled>)
           Note(devices_.Stalled(e.device, e.reason, now), now, actions);
+        else if constexpr (std::is_same_v<Event, DeviceServiceSet>)
+          SetService(e, now, actions);
         else if constexpr (std::is_same_v<Event, GrantCommitted>) {
           if (e.status.ok()) devices_.SetEpoch(e.device, e.epoch);
           Apply(e, now, actions);
@@ -39,11 +41,20 @@ std::vector<TrackerAction> TrackerCore::Step(const TrackerEvent& event, TimePoin
 void TrackerCore::Report(const DeviceReported& event, TimePoint now, Actions& actions) {
   const DeviceEntry* known = devices_.Find(event.record.name);
   const bool has_new_key = known != nullptr && known->record.key != event.record.key;
-  const auto change = devices_.Report(event.record, now);
+  const auto change = devices_.Report(event.record, event.traits, now);
   // Before any grant of it, which needs the row.
   actions.push_back(PersistDevice{devices_.Find(event.record.name)->record});
   if (has_new_key) Apply(DeviceGone{event.record.name, "the device now has another key"}, now, actions);
   Note(change, now, actions);
+  Apply(DevicesChanged{}, now, actions);  // What it says of itself may suit somebody now.
+}
+
+void TrackerCore::SetService(const DeviceServiceSet& event, TimePoint now, Actions& actions) {
+  devices_.SetService(event.device, event.service);
+  if (event.service.service == DeviceService::kQuarantined)
+    Apply(DeviceGone{event.device, "device quarantined: " + event.service.reason}, now, actions);
+  else
+    Apply(DevicesChanged{}, now, actions);
 }
 
 void TrackerCore::Apply(const LeaseEvent& event, TimePoint now, Actions& actions) {
@@ -59,7 +70,7 @@ void TrackerCore::Note(const std::optional<DeviceChange>& change, TimePoint now,
     Apply(DeviceGone{change->device, fmt::format("device {}: {}", DeviceStateName(change->to), change->reason)}, now,
           actions);
   else
-    Apply(TimePassed{}, now, actions);  // It may take a lease now.
+    Apply(DevicesChanged{}, now, actions);
 }
 
 std::optional<TimePoint> TrackerCore::NextDeadline() const {

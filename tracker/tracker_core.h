@@ -18,6 +18,7 @@ namespace lathe {
 // Events of the device side, beside the LeaseEvents.
 struct DeviceReported {
   DeviceRecord record;
+  DeviceTraits traits;
 };  // On connection; record.epoch is the highest that the device has seen.
 struct DeviceHeard {
   std::string device;
@@ -28,8 +29,13 @@ struct DeviceLeft {
 struct DeviceStalled {
   std::string device, reason;
 };  // It is heard, but does nothing with what it was given: its lease ends.
-using TrackerEvent = std::variant<DeviceReported, DeviceHeard, DeviceLeft, DeviceStalled, LeaseRequested,
-                                  RequestWithdrawn, LeaseRenewed, LeaseReleased, GrantCommitted, TimePassed>;
+struct DeviceServiceSet {
+  std::string device;
+  ServiceState service;
+};  // It is in the store. One that is quarantined loses its lease.
+using TrackerEvent =
+    std::variant<DeviceReported, DeviceHeard, DeviceLeft, DeviceStalled, DeviceServiceSet, LeaseRequested,
+                 RequestWithdrawn, LeaseRenewed, LeaseReleased, GrantCommitted, TimePassed>;
 
 struct PersistDevice {
   DeviceRecord record;
@@ -48,11 +54,13 @@ class TrackerCore {
 
   const DeviceRegistry& devices() const { return devices_; }
   const LeaseRecord* LeaseOf(const std::string& device) const { return leases_.LeaseOf(device); }
+  const LeaseTable& leases() const { return leases_; }
   std::string WhyWaiting(const std::string& request_id) const { return leases_.WhyWaiting(request_id); }
 
  private:
   using Actions = std::vector<TrackerAction>;
   void Report(const DeviceReported& event, TimePoint now, Actions& actions);
+  void SetService(const DeviceServiceSet& event, TimePoint now, Actions& actions);
   void Apply(const LeaseEvent& event, TimePoint now, Actions& actions);
   void Note(const std::optional<DeviceChange>& change, TimePoint now, Actions& actions);
 

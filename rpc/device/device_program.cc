@@ -174,6 +174,7 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
   ASSIGN_OR_RETURN(const CpuLocks locks, CpuLocks::Take(cpus));
   RETURN_IF_ERROR(SetDefaults(options));
+  RETURN_IF_ERROR(CheckDeviceTags(options.tags).WithContext("start device"));
   ASSIGN_OR_RETURN(const bool has_joined, UseIdentity(options));
   ASSIGN_OR_RETURN(const Endpoint endpoint, ParseEndpoint(options.connect));
   if (!has_joined) RETURN_IF_ERROR(CheckMayDialUnknown(endpoint, {Role::kDevice, options.name}, "lathe-device join"));
@@ -188,6 +189,7 @@ Status RunDeviceProgram(DeviceProgramOptions options) {
   if (!groups.ok() && (*required & kSandboxMemory) != 0) return FromRuntime(groups.error());
   ProcessTrialRunnerFactory runners(options.runner_program, cpus, *required, groups.ok() ? groups->get() : nullptr);
   ASSIGN_OR_RETURN(v1::DeviceFacts facts, MeasureDevice(options.name, options.key, cpus, runners));
+  for (const std::string& tag : options.tags) facts.add_tags(tag);
   const std::string sandbox = facts.sandbox();
   DeviceServerOptions server_options{.facts = std::move(facts),
                                      .build_id = options.build_id,

@@ -30,6 +30,8 @@ int main(int argc, char** argv) {
   app.add_option("--key", options.key, "the class of device that jobs ask for, e.g. pi4")->capture_default_str();
   app.add_option("--name", options.name, "this device's own name; default: host name and first cpu");
   app.add_option("--cpus", options.cpus, "CPUs to lend, e.g. 0-3,6; default: all");
+  app.add_option("--tag", options.tags, "a word or NAME=VALUE that jobs may ask for, e.g. rack=3; as often as needed")
+      ->allow_extra_args(false);
   app.add_option("--data", options.data_directory, "folder for artifacts and unsent results");
   app.add_option("--runner", options.runner_program, "path of lathe-runner; default: beside this program");
   app.add_option("--require-sandbox", options.required_sandbox,

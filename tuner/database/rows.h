@@ -13,6 +13,7 @@
 #include "support/digest.h"
 #include "support/role.h"
 #include "support/status.h"
+#include "tracker/lease_store.h"
 #include "tuner/job/trial_state.h"
 
 namespace lathe {
@@ -269,6 +270,8 @@ struct DeviceRow {
   std::string name, device_class, facts;
   int64_t epoch = 0;
   int64_t registered_unix_ns = 0, last_seen_unix_ns = 0;
+  ServiceState service;
+  int64_t service_unix_ns = 0;  // Since when; 0: from the beginning.
 };
 enum class LeaseState : uint8_t { kGranted, kReleased, kExpired, kRevoked };
 struct LeaseRow {
@@ -276,6 +279,7 @@ struct LeaseRow {
   std::string holder;
   LeaseState state = LeaseState::kGranted;
   int64_t granted_unix_ns = 0, expires_unix_ns = 0;
+  Duration remaining{};  // When it was read, by the Store's time; it may have run out.
 };
 
 // Whether what was given out still counts, by the Store's time when it was read.

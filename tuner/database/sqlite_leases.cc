@@ -34,13 +34,13 @@ StatusOr<std::vector<TrialRow>> HeldTrials(Connection& db, int64_t device_id, in
   "SELECT id, device_id, epoch, holder, granted_unix_ns, expires_unix_ns FROM lease INDEXED BY lease_granted " \
   "WHERE state = 'GRANTED' AND "
 
-StatusOr<std::vector<LeaseRow>> GrantedLeases(Connection& db, std::optional<int64_t> device_id) {
+StatusOr<std::vector<LeaseRow>> GrantedLeases(Connection& db, std::optional<int64_t> device_id, int64_t now) {
   std::vector<LeaseRow> leases;
   RETURN_IF_ERROR(db.Each(
       device_id ? LATHE_LEASE_QUERY "device_id = ?1" : LATHE_LEASE_QUERY "?1 IS NULL ORDER BY id",
       [&](const Row& row) {
-        leases.push_back(
-            {row.Int(0), row.Int(1), row.Int(2), row.String(3), LeaseState::kGranted, row.Int(4), row.Int(5)});
+        leases.push_back({row.Int(0), row.Int(1), row.Int(2), row.String(3), LeaseState::kGranted, row.Int(4),
+                          row.Int(5), Duration(row.Int(5) - now)});
       },
       device_id));
   return leases;
@@ -63,8 +63,8 @@ StatusOr<std::vector<int64_t>> EndOne(Connection& db, const LeaseRow& lease, Lea
   return ids;
 }
 
-StatusOr<LeaseRow> LeaseNotEnded(Connection& db, int64_t device_id, int64_t epoch) {
-  ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id));
+StatusOr<LeaseRow> LeaseNotEnded(Connection& db, int64_t device_id, int64_t epoch, int64_t now) {
+  ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, now));
   if (!leases.empty() && leases.front().epoch == epoch) return leases.front();
   return FailedPrecondition(
       fmt::format("renew lease of device {} epoch {}: it has ended; ask for a new one", device_id, epoch));
@@ -101,15 +101,20 @@ Status SqliteStore::Heartbeat(int64_t device_id) {
 }
 
 StatusOr<std::vector<DeviceRow>> SqliteStore::ListDevices() {
-  return Read([&](Connection& db) -> StatusOr<std::vector<DeviceRow>> {
-    std::vector<DeviceRow> devices;
-    RETURN_IF_ERROR(db.Each(
-        "SELECT id, name, device_class, facts, epoch, registered_unix_ns, last_seen_unix_ns FROM device ORDER BY name",
-        [&](const Row& row) {
-          devices.push_back(
-              {row.Int(0), row.String(1), row.String(2), row.String(3), row.Int(4), row.Int(5), row.Int(6)});
-        }));
-    return devices;
+  return Read([&](Connection& db) { return ReadDevices(db, std::nullopt); });
+}
+
+Status SqliteStore::SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) {
+  const int64_t now = time_.Now();
+  return Write([&](Connection& db) -> Status {
+    ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
+    if (device.service == service) return OkStatus();
+    const std::string_view name = DeviceServiceName(service.service);
+    RETURN_IF_ERROR(db.Run("UPDATE device SET service = ?, service_reason = ?, service_unix_ns = ? WHERE id = ?", name,
+                           service.reason, now, device_id));
+    return AddEvent(
+        db, now, "device", std::nullopt, device_id,
+        fmt::format("{} {}, by {}{}{}", name, device.name, by, service.reason.empty() ? "" : ": ", service.reason));
   });
 }
 
@@ -120,7 +125,7 @@ StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view h
   const int64_t now = time_.Now(), expires = now + ttl.count();
   return Write([&](Connection& db) -> StatusOr<LeaseRow> {
     ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
-    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id));
+    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, now));
     for (const LeaseRow& lease : leases) {
       if (lease.expires_unix_ns > now) {
         return Unavailable(
@@ -129,7 +134,7 @@ StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view h
       }
       RETURN_IF_ERROR(EndOne(db, lease, LeaseState::kExpired, InfraFailure::kLeaseExpired, now).status());
     }
-    LeaseRow granted{0, device_id, device.epoch + 1, std::string(holder), LeaseState::kGranted, now, expires};
+    LeaseRow granted{0, device_id, device.epoch + 1, std::string(holder), LeaseState::kGranted, now, expires, ttl};
     RETURN_IF_ERROR(db.Run("UPDATE device SET epoch = ? WHERE id = ?", granted.epoch, device_id));
     RETURN_IF_ERROR(
         db.Run("INSERT INTO lease (device_id, epoch, holder, state, granted_unix_ns, expires_unix_ns) VALUES (?, ?, ?, "
@@ -143,10 +148,11 @@ StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view h
 }
 
 StatusOr<LeaseRow> SqliteStore::RenewLease(int64_t device_id, int64_t epoch, Duration ttl) {
-  const int64_t expires = time_.Now() + ttl.count();
+  const int64_t now = time_.Now(), expires = now + ttl.count();
   return WriteSoft([&](Connection& db) -> StatusOr<LeaseRow> {
-    ASSIGN_OR_RETURN(LeaseRow lease, LeaseNotEnded(db, device_id, epoch));
+    ASSIGN_OR_RETURN(LeaseRow lease, LeaseNotEnded(db, device_id, epoch, now));
     lease.expires_unix_ns = std::max(lease.expires_unix_ns, expires);  // A delayed renewal never shortens.
+    lease.remaining = Duration(lease.expires_unix_ns - now);
     RETURN_IF_ERROR(db.Run("UPDATE lease SET expires_unix_ns = ? WHERE id = ?", lease.expires_unix_ns, lease.id));
     return lease;
   });
@@ -156,7 +162,7 @@ Status SqliteStore::EndLease(int64_t device_id, int64_t epoch, LeaseState end) {
   const int64_t now = time_.Now();
   CHECK(end != LeaseState::kGranted) << "a lease ends in another state";
   return Write([&](Connection& db) -> Status {
-    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id));
+    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, now));
     if (leases.empty() || leases.front().epoch != epoch) return OkStatus();
     const auto failure = end == LeaseState::kExpired ? std::optional(InfraFailure::kLeaseExpired) : std::nullopt;
     return EndOne(db, leases.front(), end, failure, now).status();
@@ -168,14 +174,15 @@ StatusOr<std::vector<int64_t>> SqliteStore::LoseDevice(int64_t device_id) {
   return Write([&](Connection& db) -> StatusOr<std::vector<int64_t>> {
     ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
     RETURN_IF_ERROR(AddEvent(db, now, "device", std::nullopt, device_id, "lost " + device.name));
-    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id));
+    ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, now));
     if (leases.empty()) return std::vector<int64_t>();
     return EndOne(db, leases.front(), LeaseState::kRevoked, InfraFailure::kDeviceLost, now);
   });
 }
 
 StatusOr<std::vector<LeaseRow>> SqliteStore::ListGrantedLeases() {
-  return Read([&](Connection& db) { return GrantedLeases(db, std::nullopt); });
+  const int64_t now = time_.Now();
+  return Read([&](Connection& db) { return GrantedLeases(db, std::nullopt, now); });
 }
 
 }  // namespace lathe

@@ -119,16 +119,29 @@ StatusOr<JobRow> ReadJob(Connection& db, int64_t job_id) {
   return *std::move(job);
 }
 
+#define LATHE_DEVICE_QUERY                                                                                        \
+  "SELECT id, name, device_class, facts, epoch, registered_unix_ns, last_seen_unix_ns, service, service_reason, " \
+  "service_unix_ns FROM device "
+
+StatusOr<std::vector<DeviceRow>> ReadDevices(Connection& db, std::optional<int64_t> device_id) {
+  std::vector<DeviceRow> devices;
+  const auto add = [&](const Row& row) {
+    DeviceRow& device = devices.emplace_back(
+        DeviceRow{row.Int(0), row.String(1), row.String(2), row.String(3), row.Int(4), row.Int(5), row.Int(6)});
+    device.service = {ParseDeviceService(row.String(7)).value_or(DeviceService::kDrained), row.String(8)};
+    device.service_unix_ns = row.Int(9);
+  };
+  if (device_id)
+    RETURN_IF_ERROR(db.Each(LATHE_DEVICE_QUERY "WHERE id = ?", add, *device_id));
+  else
+    RETURN_IF_ERROR(db.Each(LATHE_DEVICE_QUERY "ORDER BY name", add));
+  return devices;
+}
+
 StatusOr<DeviceRow> ReadDevice(Connection& db, int64_t device_id) {
-  std::optional<DeviceRow> device;
-  RETURN_IF_ERROR(db.Each(
-      "SELECT id, name, device_class, facts, epoch, registered_unix_ns, last_seen_unix_ns FROM device WHERE id = ?",
-      [&](const Row& row) {
-        device = DeviceRow{row.Int(0), row.String(1), row.String(2), row.String(3), row.Int(4), row.Int(5), row.Int(6)};
-      },
-      device_id));
-  if (!device.has_value()) return NotFound(fmt::format("read device {}: no such device; register it first", device_id));
-  return *std::move(device);
+  ASSIGN_OR_RETURN(std::vector<DeviceRow> devices, ReadDevices(db, device_id));
+  if (devices.empty()) return NotFound(fmt::format("read device {}: no such device; register it first", device_id));
+  return std::move(devices.front());
 }
 
 StatusOr<Digest> ResultKey(Connection& db, int64_t trial_id, int64_t attempt, int64_t device_id, int64_t epoch,

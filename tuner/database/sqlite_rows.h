@@ -26,6 +26,8 @@ Status AddEvent(sqlite::Connection& db, int64_t now, std::string_view kind, std:
 
 StatusOr<TrialRow> ReadTrial(sqlite::Connection& db, int64_t trial_id);
 StatusOr<JobRow> ReadJob(sqlite::Connection& db, int64_t job_id);
+// One, or all by name.
+StatusOr<std::vector<DeviceRow>> ReadDevices(sqlite::Connection& db, std::optional<int64_t> device_id);
 StatusOr<DeviceRow> ReadDevice(sqlite::Connection& db, int64_t device_id);
 StatusOr<TrialState> ReadTrialState(const sqlite::Row& row, int column);
 StatusOr<JobState> ReadJobState(const sqlite::Row& row, int column);

@@ -110,6 +110,8 @@ class Store {
   virtual StatusOr<DeviceRow> RegisterDevice(const NewDevice& device) = 0;
   virtual Status Heartbeat(int64_t device_id) = 0;
   virtual StatusOr<std::vector<DeviceRow>> ListDevices() = 0;
+  // What it is from now on, however often it registers. `by`: whose doing it is, for the event.
+  virtual Status SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) = 0;
   // Raises the device's epoch and lends it for `ttl` in the same transaction. kUnavailable while another lease is in
   // force; one that has run out is expired first.
   virtual StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl) = 0;

@@ -328,6 +328,22 @@ std::string Coordinator::CurrentTrouble() {
       impl_->Ask([](FarmCore& core) -> StatusOr<std::string> { return core.TroubleNow(); });
   return words.ok() ? *words : "";
 }
+FarmView Coordinator::View() {
+  StatusOr<FarmView> view = impl_->Ask([](FarmCore& core) -> StatusOr<FarmView> { return core.View(); });
+  return view.ok() ? *std::move(view) : FarmView{};
+}
+StatusOr<JobStory> Coordinator::Why(int64_t job_id) {
+  return impl_->Ask([job_id](FarmCore& core) { return core.Why(job_id); });
+}
+Status Coordinator::SetDeviceService(const std::string& device, const ServiceState& service, const std::string& by) {
+  return impl_->Ask([=](FarmCore& core) { return core.SetDeviceService(device, service, by); });
+}
+StatusOr<ReservationStanding> Coordinator::Reserve(const ReservationRequest& request) {
+  return impl_->Ask([request](FarmCore& core) { return core.Reserve(request); });
+}
+Status Coordinator::Release(const std::string& device, const Petitioner& who) {
+  return impl_->Ask([=](FarmCore& core) { return core.Release(device, who); });
+}
 bool Coordinator::WaitForJob(int64_t job_id, Duration limit) { return impl_->WaitForJob(job_id, limit); }
 bool Coordinator::WaitForJob(int64_t job_id, const std::stop_token& stop) { return impl_->WaitForJob(job_id, stop); }
 void Coordinator::Drain() {

@@ -16,6 +16,7 @@
 #include "rpc/gateway/device_gateway.h"
 #include "support/clock.h"
 #include "tuner/database/store.h"
+#include "tuner/job/farm_view.h"
 #include "tuner/job/job_progress.h"
 #include "tuner/job/job_search.h"
 #include "tuner/job/job_spec.h"
@@ -69,6 +70,12 @@ class Coordinator : public WorkerChannel {
   StatusOr<JobProgress> Progress(int64_t job_id);
   // What it keeps trying in vain, e.g. to write to a full disk; empty: nothing.
   std::string CurrentTrouble();
+  // As FarmCore has them.
+  FarmView View();
+  StatusOr<JobStory> Why(int64_t job_id);
+  Status SetDeviceService(const std::string& device, const ServiceState& service, const std::string& by);
+  StatusOr<ReservationStanding> Reserve(const ReservationRequest& request);
+  Status Release(const std::string& device, const Petitioner& who);
   // True once the job has ended; false after `limit`.
   bool WaitForJob(int64_t job_id, Duration limit);
   bool WaitForJob(int64_t job_id, const std::stop_token& stop);  // False once `stop` is asked for.

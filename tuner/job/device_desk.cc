@@ -115,7 +115,7 @@ int64_t DeviceDesk::DevicesWanted(int64_t job_id, const Job& job) const {
     if (lease.job_id == job_id) trials += static_cast<int64_t>(lease.trials.size() + lease.unsettled.size());
   }
   if (trials == 0) return 0;
-  const auto devices = device_counts_.find(job.demand.key);
+  const auto devices = device_counts_.find(job.demand.wish.ToString());
   const int64_t known = devices == device_counts_.end() ? 1 : std::max(devices->second, 1);
   const int64_t each = options_.trials_per_device;
   const int64_t wanted = std::clamp<int64_t>((trials + each - 1) / each, 1, known);
@@ -128,7 +128,7 @@ void DeviceDesk::PlanRequests(int64_t job_id, Job& job, Actions& actions) {
   for (int number = 0; static_cast<int64_t>(job.asked.size()) < wanted; ++number) {
     if (job.asked.contains(number) || job.granted.contains(number)) continue;
     job.asked.insert(number);
-    actions.push_back(AskForDevice{RequestId(job_id, number), job.demand.key});
+    actions.push_back(AskForDevice{job_id, RequestId(job_id, number)});
   }
   while (static_cast<int64_t>(job.asked.size()) > std::max<int64_t>(wanted, 0)) {
     const int newest = *job.asked.rbegin();
@@ -137,9 +137,13 @@ void DeviceDesk::PlanRequests(int64_t job_id, Job& job, Actions& actions) {
   }
 }
 
+bool DeviceDesk::Suits(const DeviceWish& wish, const LeaseRecord& lease) const {
+  return options_.suits ? options_.suits(wish, lease) : wish.key() == lease.key;
+}
+
 bool DeviceDesk::OthersWait(const Lease& lease) const {
   return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
-    return entry.first != lease.job_id && entry.second.demand.key == lease.record.key && !entry.second.asked.empty();
+    return entry.first != lease.job_id && !entry.second.asked.empty() && Suits(entry.second.demand.wish, lease.record);
   });
 }
 
@@ -149,7 +153,7 @@ bool DeviceDesk::IsOneTooMany(const Lease& lease) const {
   };
   if (std::count_if(leases_.begin(), leases_.end(), of_job) < 2) return false;
   const auto needy = std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
-    return entry.second.demand.key == lease.record.key && !entry.second.asked.empty() && LeasesOf(entry.first) == 0;
+    return Suits(entry.second.demand.wish, lease.record) && !entry.second.asked.empty() && LeasesOf(entry.first) == 0;
   });
   const auto coming = std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) {
     return entry.second.record.key == lease.record.key && entry.second.is_yielding;
@@ -161,8 +165,10 @@ bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
   const auto it = jobs_.find(lease.job_id);
   const Job* job = it == jobs_.end() ? nullptr : &it->second;
   const bool others_wait = OthersWait(lease);
+  const bool is_wanted_more = options_.is_wanted_more && options_.is_wanted_more(lease.record.device);
   const bool stayed_long = lease.started >= options_.stay_trials || now - lease.granted_at >= options_.stay;
-  if ((stayed_long && others_wait) || (!lease.is_yielding && IsOneTooMany(lease))) lease.is_yielding = true;
+  if ((stayed_long && others_wait) || is_wanted_more || (!lease.is_yielding && IsOneTooMany(lease)))
+    lease.is_yielding = true;
   if (lease.trials.empty() && lease.unsettled.empty()) {
     const bool has_nothing = job == nullptr || job->demand.claimable == 0;
     const bool is_idle_long = now - lease.idle_since >= options_.idle;
@@ -183,6 +189,11 @@ bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
     actions.push_back(ClaimTrial{lease.record.device, lease.record.epoch, lease.job_id});
   }
   return false;
+}
+
+void DeviceDesk::Yield(const std::string& device) {
+  const auto it = leases_.find(device);
+  if (it != leases_.end()) it->second.is_yielding = true;
 }
 
 std::vector<DeskAction> DeviceDesk::Plan(TimePoint now) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "support/clock.h"
+#include "tracker/device_wish.h"
 #include "tracker/lease_store.h"
 
 namespace lathe {
@@ -25,18 +27,23 @@ struct DeskOptions {
   Duration stay = std::chrono::seconds(30);  // ... or so long, then yields it if others wait.
   Duration idle = std::chrono::seconds(2);   // It gives the device back when it has had nothing for it for so long.
   Duration retry = std::chrono::milliseconds(200);  // Until it looks again for a trial that may be measured later only.
+  // What the tracker knows. Empty: a device suits whoever wants its key, and nobody goes before anybody else.
+  std::function<bool(const DeviceWish& wish, const LeaseRecord& lease)> suits;
+  // A device that is lent is given back as soon as what is at its hand is measured.
+  std::function<bool(const std::string& device)> is_wanted_more;
 };
 
 // What a job has for devices.
 struct JobDemand {
-  std::string key;        // Of the devices.
+  DeviceWish wish;        // Of devices.
   int64_t claimable = 0;  // Trials that wait for a device.
   int64_t coming = 0;     // Trials on their way to that: a reason to keep a device for a while, not to ask for one.
 };
 
 // Actions.
 struct AskForDevice {
-  std::string request_id, key;
+  int64_t job_id;
+  std::string request_id;
 };
 struct WithdrawAsking {
   std::string request_id;
@@ -62,7 +69,8 @@ class DeviceDesk {
   void SetDemand(int64_t job_id, JobDemand demand);
   // It wants nothing any more; its leases are given back at once.
   void EndJob(int64_t job_id);
-  void SetDeviceCount(const std::string& key, int count) { device_counts_[key] = count; }
+  // That could be lent to somebody with this wish (as text).
+  void SetDeviceCount(const std::string& wish, int count) { device_counts_[wish] = count; }
 
   // A request of a known job that was made before a restart; to be asked for again by the caller.
   void Expect(const std::string& request_id);
@@ -76,6 +84,8 @@ class DeviceDesk {
   // in the store; by then the trial may be at hand again, to be measured once more.
   void Finished(const std::string& device, int64_t trial_id);
   void Settled(const std::string& device, int64_t trial_id);
+  // Nothing more is given to it; it is given back when what is at its hand is through.
+  void Yield(const std::string& device);
 
   std::vector<DeskAction> Plan(TimePoint now);
   std::optional<TimePoint> NextDeadline() const;
@@ -113,6 +123,7 @@ class DeviceDesk {
   // True if the lease is over.
   bool PlanLease(Lease& lease, TimePoint now, Actions& actions);
   bool OthersWait(const Lease& lease) const;
+  bool Suits(const DeviceWish& wish, const LeaseRecord& lease) const;
   // Its job has another device, and a job that waits has none.
   bool IsOneTooMany(const Lease& lease) const;
   int64_t DevicesWanted(int64_t job_id, const Job& job) const;

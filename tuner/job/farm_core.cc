@@ -22,6 +22,9 @@ FarmCore::FarmCore(FarmCoreOptions options, Store& store, FarmPorts& ports, Cloc
       ports_(ports),
       clock_(clock),
       leases_(store),
+      desk_({.suits = [this](const DeviceWish& wish, const LeaseRecord& lease) { return Suits(wish, lease.device); },
+             .is_wanted_more =
+                 [this](const std::string& device) { return tracker_->leases().IsWantedMore(device, Now()); }}),
       workers_(static_cast<uint64_t>(clock.UnixNanos())) {}
 
 Status FarmCore::Start() {

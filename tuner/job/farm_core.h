@@ -21,6 +21,7 @@
 #include "tuner/database/store.h"
 #include "tuner/job/best_check.h"
 #include "tuner/job/device_desk.h"
+#include "tuner/job/farm_view.h"
 #include "tuner/job/job_plan.h"
 #include "tuner/job/job_progress.h"
 #include "tuner/job/job_searcher.h"
@@ -99,6 +100,16 @@ class FarmCore {
   std::string TroubleNow() { return troubles_.Worst(Now()).value_or(Trouble{}).words; }
   // True if OK. Else remembers it as trouble of its kind and says so now and then.
   bool Check(const Status& status, std::string_view what);
+  // ---- People.
+  FarmView View();
+  StatusOr<JobStory> Why(int64_t job_id);
+  // `by`: whose doing it is. A device that is drained keeps what is at its hand; one that is quarantined loses it.
+  Status SetDeviceService(const std::string& device, const ServiceState& service, const std::string& by);
+  // Asked again (within kReservationPatience, while it waits) until it is granted.
+  StatusOr<ReservationStanding> Reserve(const ReservationRequest& request);
+  // Ends a reservation, and puts a device that is out of service back.
+  Status Release(const std::string& device, const Petitioner& who);
+
   // Gives all leases back; nothing new begins.
   void Drain();
   // Ends its searches and turns workers away; nothing is to be called after it.
@@ -156,9 +167,10 @@ class FarmCore {
     bool is_under_way() const { return phase == Phase::kUnderWay; }
   };
   struct Job {
-    Job(JobRow job, JobSpec job_spec, std::vector<TaskRow> rows, JobPlan job_plan, TimePoint now)
+    Job(JobRow job, JobSpec job_spec, DeviceWish job_wish, std::vector<TaskRow> rows, JobPlan job_plan, TimePoint now)
         : row(std::move(job)),
-          spec(job_spec),
+          spec(std::move(job_spec)),
+          wish(std::move(job_wish)),
           tasks(std::move(rows)),
           prepared(tasks.size()),
           failures(tasks.size()),
@@ -168,6 +180,7 @@ class FarmCore {
           activity(now) {}
     JobRow row;
     JobSpec spec;
+    DeviceWish wish;
     std::vector<TaskRow> tasks;
     std::vector<std::optional<PreparedTask>> prepared;
     std::vector<std::string> failures;  // Why a task cannot be tuned.
@@ -306,7 +319,14 @@ class FarmCore {
   void GiveUpTheStalled();
   void GiveUpStalled(const std::string& device);
   void CountDevices();
+  int CountDevices(const DeviceWish& wish) const;  // That could be lent to somebody with this wish.
   void TakeLeasesBack(Job& job);
+
+  // farm_core_people.cc
+  bool Suits(const DeviceWish& wish, const std::string& device) const;
+  std::string StoryOf(const Job& job, const std::string& device) const;
+  JobStory StoryOf(const Job& job);
+  LeaseRequested RequestOf(const Job& job, const std::string& request_id) const;
 
   const FarmCoreOptions options_;
   Store& store_;

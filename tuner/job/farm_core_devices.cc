@@ -30,11 +30,37 @@ std::string FactsJson(const v1::DeviceFacts& facts) {
                          {"peak_gops", facts.peak_gops()},
                          {"os", facts.os()},
                          {"sandbox", facts.sandbox()},
+                         {"tags", nlohmann::json::array()},
                          {"cpus", nlohmann::json::array()},
                          {"cpu_features", nlohmann::json::array()}};
   for (const int cpu : facts.cpus()) json["cpus"].push_back(cpu);
   for (const std::string& feature : facts.cpu_features()) json["cpu_features"].push_back(feature);
+  for (const std::string& tag : facts.tags()) json["tags"].push_back(tag);
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// What a wish can ask for.
+DeviceTraits TraitsOf(const v1::DeviceFacts& facts) {
+  DeviceTraits traits{.words = {facts.name(), facts.key(), facts.arch()}};
+  traits.words.insert(facts.cpu_features().begin(), facts.cpu_features().end());
+  for (const std::string& tag : facts.tags()) {
+    const size_t equals = tag.find('=');
+    if (equals == std::string::npos)
+      traits.words.insert(tag);
+    else
+      traits.values[tag.substr(0, equals)] = tag.substr(equals + 1);
+  }
+  // After the tags: what a device is, no tag can say otherwise.
+  const std::pair<const char*, std::string> known[] = {{"name", facts.name()},
+                                                       {"key", facts.key()},
+                                                       {"arch", facts.arch()},
+                                                       {"cores", std::to_string(facts.num_cores())},
+                                                       {"mem", std::to_string(facts.memory_bytes())},
+                                                       {"gflops", fmt::format("{:.1f}", facts.peak_gflops())},
+                                                       {"os", facts.os()},
+                                                       {"sandbox", facts.sandbox()}};
+  for (const auto& [name, value] : known) traits.values[name] = value;
+  return traits;
 }
 
 AttemptFence FenceOf(const ResultCommit& commit) {
@@ -77,7 +103,7 @@ void FarmCore::OnDeviceUp(const v1::Hello& hello) {
   for (const v1::Current::Trial& trial : hello.current().trials())
     view.trials_at_greeting.insert({trial.trial_id(), trial.attempt()});
   view.spooled_at_greeting = {hello.spooled_keys().begin(), hello.spooled_keys().end()};
-  StepTracker(DeviceReported{{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()}});
+  StepTracker(DeviceReported{{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()}, TraitsOf(facts)});
   CountDevices();
   if (!GiveUpWhatItDiedOf(facts.name()) && is_new_process) GiveUpTheFirstGiven(facts.name());
   OnDeviceHeard(facts.name(), hello.current());
@@ -181,7 +207,7 @@ void FarmCore::Do(const DeviceChange& action) {
 
 void FarmCore::Do(const PersistGrant& action) {
   StatusOr<int64_t> epoch = Status(Unavailable("what happened before is not in the store yet"));
-  if (effects_.empty()) epoch = leases_.PersistGrant(action.lease, action.epoch_floor, kLeaseTtl);
+  if (effects_.empty()) epoch = leases_.PersistGrant(action.lease, action.epoch_floor, action.ttl);
   Check(epoch.status(), "grant a lease");
   StepTracker(GrantCommitted{action.lease.device, action.lease.request_id, epoch.status(), epoch.ok() ? *epoch : 0});
 }
@@ -195,7 +221,10 @@ void FarmCore::Do(const PersistEnd& action) {
 }
 
 void FarmCore::Do(const AnswerGranted& action) {
+  if (IsReservation(action.lease.request_id)) return TellToRest(action.lease.device, action.lease.epoch);
   desk_.Granted(action.lease, Now());
+  if (tracker_->devices().Find(action.lease.device)->service.service != DeviceService::kInService)
+    desk_.Yield(action.lease.device);  // It was drained before this process began.
   // A lease from before a restart may have trials already; the device may even be at work on them, or have their
   // results.
   const StatusOr<int64_t> id = leases_.IdOf(action.lease.device);
@@ -220,10 +249,13 @@ void FarmCore::Do(const AnswerEnded& action) {
 }
 
 void FarmCore::CountDevices() {
-  std::map<std::string, int> counts;
-  for (const auto& [name, entry] : tracker_->devices().devices())
-    counts[entry.record.key] += entry.state == DeviceState::kOnline ? 1 : 0;
-  for (const auto& [key, count] : counts) desk_.SetDeviceCount(key, count);
+  for (const auto& [id, job] : jobs_) desk_.SetDeviceCount(job.wish.ToString(), CountDevices(job.wish));
+}
+
+int FarmCore::CountDevices(const DeviceWish& wish) const {
+  return static_cast<int>(std::ranges::count_if(tracker_->devices().devices(), [&](const auto& entry) {
+    return tracker_->devices().CanTakeLease(entry.first) && Suits(wish, entry.first);
+  }));
 }
 
 // ---- Leases for jobs.
@@ -232,6 +264,7 @@ void FarmCore::CountDevices() {
 // it.
 void FarmCore::TakeLeasesBack(Job& job) {
   UpdateDemand(job);
+  CountDevices();
   std::vector<LeaseRecord> mine, others;
   for (const auto& [name, entry] : tracker_->devices().devices()) {
     const LeaseRecord* lease = tracker_->LeaseOf(name);
@@ -244,7 +277,7 @@ void FarmCore::TakeLeasesBack(Job& job) {
   for (const LeaseRecord& lease : others) StepTracker(LeaseReleased{lease.device, lease.epoch});
   for (const LeaseRecord& lease : mine) {
     desk_.Expect(lease.request_id);
-    StepTracker(LeaseRequested{lease.request_id, lease.key});
+    StepTracker(RequestOf(job, lease.request_id));
   }
 }
 
@@ -257,7 +290,17 @@ void FarmCore::PlanDevices() {
   TellDevices();
 }
 
-void FarmCore::Do(const AskForDevice& action) { StepTracker(LeaseRequested{action.request_id, action.key}); }
+LeaseRequested FarmCore::RequestOf(const Job& job, const std::string& request_id) const {
+  return {.request_id = request_id,
+          .wish = job.wish,
+          .owner = {job.row.submitter, fmt::format("job-{}", job.row.id), job.spec.weight},
+          .priority = job.spec.priority};
+}
+
+void FarmCore::Do(const AskForDevice& action) {
+  if (const auto job = jobs_.find(action.job_id); job != jobs_.end())
+    StepTracker(RequestOf(job->second, action.request_id));
+}
 void FarmCore::Do(const WithdrawAsking& action) { StepTracker(RequestWithdrawn{action.request_id}); }
 void FarmCore::Do(const KeepLease& action) { StepTracker(LeaseRenewed{action.device, action.epoch}); }
 

@@ -41,7 +41,11 @@ StatusOr<FarmCore::Job> FarmCore::LoadJob(const JobRow& row) {
         {.weight = task.weight, .budget = task.trial_budget, .is_closed = task.state == JobState::kFailed});
   }
   JobPlan plan(std::move(progress), {.total_budget = spec.total_trials}, options_.schedulers());
-  return Job(row, spec, std::move(tasks), std::move(plan), Now());
+  DeviceWish wish = DeviceWish::OfKey(tasks.front().key.device_class);
+  if (!spec.devices.empty()) {
+    ASSIGN_OR_RETURN(wish, DeviceWish::ParseForJob(spec.devices));
+  }
+  return Job(row, spec, std::move(wish), std::move(tasks), std::move(plan), Now());
 }
 
 Status FarmCore::TakeUp(int64_t job_id) {
@@ -251,11 +255,7 @@ void FarmCore::Advance(Job& job) {
 // Hands candidates to the workers one by one, so that what is learned meanwhile can still change what comes next.
 void FarmCore::Release(Job& job) {
   if (const auto trouble = troubles_.Worst(Now()); trouble && trouble->lasts >= kHoldBackAfter) return;
-  int devices = 0;
-  const std::string& key = job.tasks.front().key.device_class;
-  for (const auto& [name, entry] : tracker_->devices().devices())
-    devices += entry.record.key == key && entry.state == DeviceState::kOnline ? 1 : 0;
-  const int limit = InflightLimit(devices, workers_.TotalSlots());
+  const int limit = InflightLimit(CountDevices(job.wish), workers_.TotalSlots());
   int64_t under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
   while (!job.proposed.empty() && under_way < limit) {
     const int64_t trial = job.proposed.front();
@@ -312,7 +312,7 @@ bool FarmCore::TimeIsUp(Job& job, bool& flag, Duration after) {
 }
 
 void FarmCore::UpdateDemand(Job& job) {
-  JobDemand demand{.key = job.tasks.front().key.device_class};
+  JobDemand demand{.wish = job.wish};
   if (job.preparing == 0) {
     demand.claimable = CountOpen(job, {TrialState::kMeasureQueued});
     demand.coming =

@@ -6,6 +6,7 @@
 #include "compiler/codegen/llvm/compile_module.h"
 #include "runner/measure_policy.h"
 #include "support/status_macros.h"
+#include "tracker/lease_table.h"
 #include "tuner/space/spaces.h"
 
 namespace lathe {
@@ -17,6 +18,9 @@ std::string JobSpec::ToJson() const {
                       {"seed", seed}};
   // Left out where it is the default: jobs of builds that had no other space are still those of the same command.
   if (space != kDefaultSpace) json["space"] = space;
+  if (!devices.empty()) json["devices"] = devices;
+  if (priority != 0) json["priority"] = priority;
+  if (weight != 1) json["weight"] = weight;
   return json.dump();
 }
 
@@ -29,9 +33,15 @@ StatusOr<JobSpec> JobSpec::FromJson(std::string_view text) {
   }
   const Duration time_limit = std::min(Duration(json["time_limit_ns"].get<int64_t>()), kLongestTimeLimit);
   JobSpec spec{json["total_trials"], time_limit, json["fresh"], json["seed"]};
-  if (!json.contains("space")) return spec;
-  if (!json["space"].is_string()) return DataLoss("read job: the space of its spec is no text; submit it again");
-  ASSIGN_OR_RETURN(spec.space, CanonicalSpace(json["space"].get<std::string>()));
+  const auto has_text = [&](const char* field) { return json.contains(field) && json[field].is_string(); };
+  if (has_text("space")) {
+    ASSIGN_OR_RETURN(spec.space, CanonicalSpace(json["space"].get<std::string>()));
+  } else if (json.contains("space")) {
+    return DataLoss("read job: the space of its spec is no text; submit it again");
+  }
+  if (has_text("devices")) spec.devices = json["devices"];
+  if (is_number("priority")) spec.priority = std::clamp<int>(json["priority"], kLowestPriority, kHighestPriority);
+  if (json.contains("weight") && json["weight"].is_number()) spec.weight = json["weight"];
   return spec;
 }
 

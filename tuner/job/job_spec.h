@@ -20,7 +20,11 @@ struct JobSpec {
   bool is_fresh = false;        // What the database knows already neither counts nor guides.
   uint64_t seed = 1;            // Of the search.
   std::string space = "rules";  // Where it searches (tuner/space/spaces.h), canonical.
-  std::string ToJson() const;   // Stable for equal specs.
+  std::string devices =
+      {};             // A wish that narrows the device key (tracker/device_wish.h), with the key; "": any of the key.
+  int priority = 0;   // kLowestPriority to kHighestPriority: whose turn it is for devices and workers.
+  double weight = 1;  // Of its share among the jobs of its user.
+  std::string ToJson() const;  // Stable for equal specs.
   static StatusOr<JobSpec> FromJson(std::string_view text);
   bool operator==(const JobSpec&) const = default;
 };

@@ -20,6 +20,11 @@ Status StoreLeaseStore::PersistDevice(const DeviceRecord& device) {
   return OkStatus();
 }
 
+Status StoreLeaseStore::PersistService(const std::string& device, const ServiceState& service, std::string_view by) {
+  ASSIGN_OR_RETURN(const int64_t id, IdOf(device));
+  return store_.SetDeviceService(id, service, by);
+}
+
 StatusOr<int64_t> StoreLeaseStore::PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) {
   const auto it = rows_.find(lease.device);
   if (it == rows_.end()) return NotFound(fmt::format("grant lease of \"{}\": it never reported", lease.device));
@@ -58,8 +63,9 @@ StatusOr<TrackerSnapshot> StoreLeaseStore::LoadTracker() {
     snapshot.devices.push_back({row.name, row.device_class, row.facts, row.epoch});
     for (const LeaseRow& lease : leases) {
       if (lease.device_id == row.id)
-        snapshot.live_leases.push_back({row.name, lease.epoch, lease.holder, row.device_class});
+        snapshot.live_leases.push_back({{row.name, lease.epoch, lease.holder, row.device_class}, lease.remaining});
     }
+    snapshot.services[row.name] = row.service;
   }
   return snapshot;
 }

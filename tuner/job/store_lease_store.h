@@ -16,6 +16,7 @@ class StoreLeaseStore : public LeaseStore {
   explicit StoreLeaseStore(Store& store) : store_(store) {}
 
   Status PersistDevice(const DeviceRecord& device) override;
+  Status PersistService(const std::string& device, const ServiceState& service, std::string_view by) override;
   StatusOr<int64_t> PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) override;
   Status PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) override;
   Status PersistEnd(const std::string& device, int64_t epoch, LeaseEnd why) override;

@@ -195,4 +195,15 @@ std::vector<std::string> WorkerTable::Names() const {
   return names;
 }
 
+std::vector<WorkerStanding> WorkerTable::Standings(TimePoint now) const {
+  std::vector<WorkerStanding> standings;
+  for (const auto& [name, worker] : workers_) {
+    WorkerStanding& standing = standings.emplace_back(
+        WorkerStanding{name, worker.facts.slots(), static_cast<int>(worker.tasks.size()), 0,
+                       worker.facts.codegen_version(), worker.is_draining, now - worker.last_heard});
+    for (const auto& [trial, task] : worker.tasks) standing.building += task.is_building ? 1 : 0;
+  }
+  return standings;
+}
+
 }  // namespace lathe

@@ -15,6 +15,7 @@
 #include "proto/lathe/v1/worker.pb.h"
 #include "support/clock.h"
 #include "support/status.h"
+#include "tuner/job/farm_view.h"
 
 namespace lathe {
 
@@ -63,6 +64,7 @@ class WorkerTable {
   int TotalTasks() const;
   int Building() const;  // Builds under way.
   std::vector<std::string> Names() const;
+  std::vector<WorkerStanding> Standings(TimePoint now) const;  // By name.
 
  private:
   struct Task {

@@ -21,6 +21,7 @@ class TuningApi {
   virtual StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request) = 0;
   virtual StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request) = 0;
   virtual StatusOr<v1::CancelJobResponse> CancelJob(const v1::CancelJobRequest& request) = 0;
+  virtual StatusOr<v1::WhyJobResponse> WhyJob(const v1::WhyJobRequest& request) = 0;
   virtual StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) = 0;
   virtual StatusOr<v1::ExplainTaskResponse> ExplainTask(const v1::ExplainTaskRequest& request) = 0;
   // Hands over what is new, until the job has ended or the consumer returns false; both are OK.
@@ -45,6 +46,10 @@ class FarmApi {
   virtual ~FarmApi() = default;
   virtual StatusOr<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) = 0;
   virtual StatusOr<v1::GetDeviceResponse> GetDevice(const v1::GetDeviceRequest& request) = 0;
+  virtual StatusOr<v1::DrainDeviceResponse> DrainDevice(const v1::DrainDeviceRequest& request) = 0;
+  virtual StatusOr<v1::ReserveDeviceResponse> ReserveDevice(const v1::ReserveDeviceRequest& request) = 0;
+  virtual StatusOr<v1::ReleaseDeviceResponse> ReleaseDevice(const v1::ReleaseDeviceRequest& request) = 0;
+  virtual StatusOr<v1::ListWorkersResponse> ListWorkers(const v1::ListWorkersRequest& request) = 0;
 };
 
 class IdentityApi {

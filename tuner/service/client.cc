@@ -83,6 +83,9 @@ class TuningClient : public TuningApi {
   StatusOr<v1::CancelJobResponse> CancelJob(const v1::CancelJobRequest& request) override {
     return caller_.Call("cancel job", stub_, &Stub::CancelJob, request);
   }
+  StatusOr<v1::WhyJobResponse> WhyJob(const v1::WhyJobRequest& request) override {
+    return caller_.Call("why job", stub_, &Stub::WhyJob, request);
+  }
   StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) override {
     return caller_.Call("list trials", stub_, &Stub::ListTrials, request);
   }
@@ -172,6 +175,18 @@ class FarmClient : public FarmApi {
   }
   StatusOr<v1::GetDeviceResponse> GetDevice(const v1::GetDeviceRequest& request) override {
     return caller_.Call("get device", stub_, &Stub::GetDevice, request);
+  }
+  StatusOr<v1::DrainDeviceResponse> DrainDevice(const v1::DrainDeviceRequest& request) override {
+    return caller_.Call("drain device", stub_, &Stub::DrainDevice, request);
+  }
+  StatusOr<v1::ReserveDeviceResponse> ReserveDevice(const v1::ReserveDeviceRequest& request) override {
+    return caller_.Call("reserve device", stub_, &Stub::ReserveDevice, request);
+  }
+  StatusOr<v1::ReleaseDeviceResponse> ReleaseDevice(const v1::ReleaseDeviceRequest& request) override {
+    return caller_.Call("release device", stub_, &Stub::ReleaseDevice, request);
+  }
+  StatusOr<v1::ListWorkersResponse> ListWorkers(const v1::ListWorkersRequest& request) override {
+    return caller_.Call("list workers", stub_, &Stub::ListWorkers, request);
   }
 
  private:

@@ -20,6 +20,17 @@ class CoordinatorCore : public TuningCore, public WorkerHost {
   StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) override {
     return coordinator_.CancelJob(job_id, reason);
   }
+  FarmView View() override { return coordinator_.View(); }
+  StatusOr<JobStory> WhyJob(int64_t job_id) override { return coordinator_.Why(job_id); }
+  Status DrainDevice(const std::string& device, const std::string& reason, const Petitioner& who) override {
+    return coordinator_.SetDeviceService(device, {DeviceService::kDrained, reason}, who.name);
+  }
+  StatusOr<ReservationStanding> ReserveDevice(const ReservationRequest& request) override {
+    return coordinator_.Reserve(request);
+  }
+  Status ReleaseDevice(const std::string& device, const Petitioner& who) override {
+    return coordinator_.Release(device, who);
+  }
   std::optional<Hindrance> CurrentHindrance() override {
     std::string trouble = coordinator_.CurrentTrouble();
     if (trouble.empty()) return std::nullopt;

@@ -29,6 +29,7 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi, public Ide
   StatusOr<v1::GetJobResponse> GetJob(const v1::GetJobRequest& request) override;
   StatusOr<v1::ListJobsResponse> ListJobs(const v1::ListJobsRequest& request) override;
   StatusOr<v1::CancelJobResponse> CancelJob(const v1::CancelJobRequest& request) override;
+  StatusOr<v1::WhyJobResponse> WhyJob(const v1::WhyJobRequest& request) override;
   StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) override;
   StatusOr<v1::ExplainTaskResponse> ExplainTask(const v1::ExplainTaskRequest& request) override;
   Status WatchJob(const v1::WatchJobRequest& request, const UpdateConsumer& consume) override;
@@ -43,6 +44,10 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi, public Ide
 
   StatusOr<v1::ListDevicesResponse> ListDevices(const v1::ListDevicesRequest& request) override;
   StatusOr<v1::GetDeviceResponse> GetDevice(const v1::GetDeviceRequest& request) override;
+  StatusOr<v1::DrainDeviceResponse> DrainDevice(const v1::DrainDeviceRequest& request) override;
+  StatusOr<v1::ReserveDeviceResponse> ReserveDevice(const v1::ReserveDeviceRequest& request) override;
+  StatusOr<v1::ReleaseDeviceResponse> ReleaseDevice(const v1::ReleaseDeviceRequest& request) override;
+  StatusOr<v1::ListWorkersResponse> ListWorkers(const v1::ListWorkersRequest& request) override;
 
   StatusOr<v1::InviteResponse> Invite(const v1::InviteRequest& request) override;
   StatusOr<v1::ListInvitationsResponse> ListInvitations(const v1::ListInvitationsRequest& request) override;
@@ -69,6 +74,9 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi, public Ide
   Status AddReport(v1::Job& job);
   StatusOr<v1::Task> DescribeTask(const TaskRow& row);
   Status CheckMayCancel(int64_t job_id);
+  Status CheckPriority(int priority) const;
+  StatusOr<v1::Device> FindDevice(const std::string& name);
+  Petitioner Asking() const;
 
   TuningCore& core_;
   const Duration poll_;

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "support/status_macros.h"
+#include "tracker/lease_table.h"
 #include "tuner/job/job_report.h"
 #include "tuner/job/task_explanation.h"
 #include "tuner/service/core_api.h"
@@ -74,13 +75,22 @@ StatusOr<JobRequest> ReadJob(const v1::SubmitJobRequest& request) {
   JobRequest job;
   ASSIGN_OR_RETURN(job.request_id, ReadName("request_id", request.request_id(), 128));
   ASSIGN_OR_RETURN(job.name, ReadName("name", request.name(), 256));
-  ASSIGN_OR_RETURN(job.device_key, ReadName("device_key", request.device_key(), 64));
+  ASSIGN_OR_RETURN(const DeviceWish wish, DeviceWish::ParseForJob(request.device_key()));
+  job.device_key = wish.key();
   ASSIGN_OR_RETURN(job.tasks, ReadTasks(request));
   job.spec = {.total_trials = std::min(request.trials(), kMostTrials),
               .time_limit = Duration(request.time_limit_ns()),
               .is_fresh = request.fresh(),
               .seed = request.seed()};
   ASSIGN_OR_RETURN(job.spec.space, CanonicalSpace(request.space()));
+  if (!wish.condition().empty()) job.spec.devices = wish.ToString();
+  if (request.priority() < kLowestPriority || request.priority() > kHighestPriority)
+    return InvalidArgument(
+        fmt::format("priority: {}, {} to {} required", request.priority(), kLowestPriority, kHighestPriority));
+  job.spec.priority = request.priority();
+  if (request.weight() != 0) job.spec.weight = request.weight();
+  if (!(job.spec.weight >= 0.01 && job.spec.weight <= 100))
+    return InvalidArgument(fmt::format("weight: {}, 0.01 to 100 required", request.weight()));
   return job;
 }
 
@@ -143,6 +153,7 @@ Status CoreApi::AddReport(v1::Job& job) {
 
 StatusOr<v1::SubmitJobResponse> CoreApi::SubmitJob(const v1::SubmitJobRequest& request) {
   ASSIGN_OR_RETURN(JobRequest job, ReadJob(request));
+  RETURN_IF_ERROR(CheckPriority(job.spec.priority));
   ASSIGN_OR_RETURN(const std::string target, ReadName("target", request.target(), 4096));
   ASSIGN_OR_RETURN(const std::string canonical, ResolveTarget(target, job.device_key, core_.store()));
   for (TaskRequest& task : job.tasks) task.target = canonical;
@@ -151,6 +162,26 @@ StatusOr<v1::SubmitJobResponse> CoreApi::SubmitJob(const v1::SubmitJobRequest& r
   v1::SubmitJobResponse response;
   response.set_created(created.created);
   ASSIGN_OR_RETURN(*response.mutable_job(), DescribeJob(created.job));
+  return response;
+}
+
+Status CoreApi::CheckPriority(int priority) const {
+  if (priority <= 0 || principal_.role != Role::kSubmitter) return OkStatus();
+  return PermissionDenied(
+      fmt::format("priority: {}, and submitter \"{}\" may ask for at most 0; ask an admin to submit the job", priority,
+                  principal_.name));
+}
+
+StatusOr<v1::WhyJobResponse> CoreApi::WhyJob(const v1::WhyJobRequest& request) {
+  ASSIGN_OR_RETURN(const int64_t job_id, ReadId("job_id", request.job_id()));
+  ASSIGN_OR_RETURN(const JobStory story, core_.WhyJob(job_id));
+  v1::WhyJobResponse response;
+  for (const std::string& reason : story.reasons) response.add_reasons(reason);
+  for (const auto& [device, words] : story.devices) {
+    v1::WhyJobResponse::DeviceStory& added = *response.add_devices();
+    added.set_device(device);
+    added.set_story(words);
+  }
   return response;
 }
 

@@ -14,6 +14,14 @@ class FarmService : public v1::FarmService::CallbackService {
                                         v1::ListDevicesResponse* response) override;
   grpc::ServerUnaryReactor* GetDevice(grpc::CallbackServerContext* context, const v1::GetDeviceRequest* request,
                                       v1::GetDeviceResponse* response) override;
+  grpc::ServerUnaryReactor* DrainDevice(grpc::CallbackServerContext* context, const v1::DrainDeviceRequest* request,
+                                        v1::DrainDeviceResponse* response) override;
+  grpc::ServerUnaryReactor* ReserveDevice(grpc::CallbackServerContext* context, const v1::ReserveDeviceRequest* request,
+                                          v1::ReserveDeviceResponse* response) override;
+  grpc::ServerUnaryReactor* ReleaseDevice(grpc::CallbackServerContext* context, const v1::ReleaseDeviceRequest* request,
+                                          v1::ReleaseDeviceResponse* response) override;
+  grpc::ServerUnaryReactor* ListWorkers(grpc::CallbackServerContext* context, const v1::ListWorkersRequest* request,
+                                        v1::ListWorkersResponse* response) override;
 
  private:
   const ServiceParts& parts_;

@@ -255,6 +255,18 @@ v1::JobEvent ToMessage(const EventRow& event) {
   return message;
 }
 
+v1::DeviceService ToMessage(DeviceService service) {
+  switch (service) {
+    case DeviceService::kInService:
+      return v1::DEVICE_SERVICE_IN_SERVICE;
+    case DeviceService::kDrained:
+      return v1::DEVICE_SERVICE_DRAINED;
+    case DeviceService::kQuarantined:
+      return v1::DEVICE_SERVICE_QUARANTINED;
+  }
+  return v1::DEVICE_SERVICE_UNSPECIFIED;
+}
+
 v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted, int64_t now_unix_ns) {
   v1::Device message;
   message.set_name(device.name);
@@ -268,8 +280,20 @@ v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted,
     if (lease.device_id != device.id) continue;
     message.set_lease_holder(lease.holder);
     message.set_lease_expires_unix_ns(lease.expires_unix_ns);
+    message.set_reserved_by(std::string(ReservedBy(lease.holder)));
   }
+  message.set_service(ToMessage(device.service.service));
+  message.set_service_reason(device.service.reason);
+  message.set_service_since_unix_ns(device.service_unix_ns);
   return message;
+}
+
+void AddStanding(v1::Device& message, const DeviceStanding& standing) {
+  static constexpr v1::DeviceState kStates[] = {v1::DEVICE_STATE_ONLINE, v1::DEVICE_STATE_SUSPECT,
+                                                v1::DEVICE_STATE_STALLED, v1::DEVICE_STATE_LOST};
+  message.set_state(kStates[static_cast<size_t>(standing.state)]);
+  message.set_not_now(standing.not_now);
+  message.mutable_measuring()->Add(standing.measuring.begin(), standing.measuring.end());
 }
 
 v1::Standing ToMessage(Standing standing) {

@@ -24,8 +24,11 @@ v1::Task ToMessage(const TaskRow& task, const TaskCounts& counts);  // Without w
 v1::Trial ToMessage(const TrialRow& trial, bool with_trace);
 v1::TaskExplanation ToMessage(const TaskRow& task, const TaskExplanation& told);
 v1::JobEvent ToMessage(const EventRow& event);
+v1::DeviceService ToMessage(DeviceService service);
 // `granted`: of all devices. Whether a device is online follows from when it was last seen.
 v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted, int64_t now_unix_ns);
+// What the coordinator knows of it now.
+void AddStanding(v1::Device& message, const DeviceStanding& standing);
 v1::Standing ToMessage(Standing standing);
 v1::Invitation ToMessage(const InvitationRow& invitation);
 v1::Certificate ToMessage(const CertificateRow& certificate);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tuner/database/store.h"
+#include "tuner/job/farm_view.h"
 #include "tuner/job/job_spec.h"
 
 namespace lathe {
@@ -27,6 +28,12 @@ class TuningCore {
   // was used for another job.
   virtual StatusOr<CreatedJob> SubmitJob(const JobRequest& request) = 0;
   virtual StatusOr<JobRow> CancelJob(int64_t job_id, const std::string& reason) = 0;
+  // What no table says; empty where nobody runs the farm.
+  virtual FarmView View() { return {}; }
+  virtual StatusOr<JobStory> WhyJob(int64_t job_id) = 0;
+  virtual Status DrainDevice(const std::string& device, const std::string& reason, const Petitioner& who) = 0;
+  virtual StatusOr<ReservationStanding> ReserveDevice(const ReservationRequest& request) = 0;
+  virtual Status ReleaseDevice(const std::string& device, const Petitioner& who) = 0;
   // Of all jobs; nullopt: nothing, or what their rows say.
   virtual std::optional<Hindrance> CurrentHindrance() = 0;
 };

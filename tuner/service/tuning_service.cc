@@ -81,6 +81,12 @@ grpc::ServerUnaryReactor* TuningService::CancelJob(grpc::CallbackServerContext* 
                      [request](CoreApi& api) { return api.CancelJob(*request); });
 }
 
+grpc::ServerUnaryReactor* TuningService::WhyJob(grpc::CallbackServerContext* context, const v1::WhyJobRequest* request,
+                                                v1::WhyJobResponse* response) {
+  return AnswerUnary(parts_, "TuningService/WhyJob", context, response,
+                     [request](CoreApi& api) { return api.WhyJob(*request); });
+}
+
 grpc::ServerUnaryReactor* TuningService::ListTrials(grpc::CallbackServerContext* context,
                                                     const v1::ListTrialsRequest* request,
                                                     v1::ListTrialsResponse* response) {

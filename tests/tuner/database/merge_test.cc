@@ -150,12 +150,15 @@ TEST_F(MergeFilesTest, ReadsTheSchemaBeforeThisOne) {
     Scene scene(*file);
     scene.Measure(1, 100);
   }
-  Script("DROP TABLE asked; DELETE FROM migration WHERE version > 9; PRAGMA user_version = 9");
+  Script(
+      "ALTER TABLE device DROP COLUMN service; ALTER TABLE device DROP COLUMN service_reason; "
+      "ALTER TABLE device DROP COLUMN service_unix_ns; "
+      "DELETE FROM migration WHERE version > 10; PRAGMA user_version = 10");
   EXPECT_EQ(Merge(*ours_, **SqliteStore::OpenForMerge(path_)).records.added, 1);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).code(), StatusCode::kFailedPrecondition) << "it is left as it is";
-  Script("DELETE FROM migration WHERE version > 8; PRAGMA user_version = 8");
+  Script("DELETE FROM migration WHERE version > 9; PRAGMA user_version = 9");
   EXPECT_THAT(SqliteStore::OpenForMerge(path_).status().message(),
-              HasSubstr("schema version 8, this build needs 9; open it once for writing to upgrade it"));
+              HasSubstr("schema version 9, this build needs 10; open it once for writing to upgrade it"));
   Script("PRAGMA user_version = 99");
   EXPECT_THAT(SqliteStore::OpenForMerge(path_).status().message(), HasSubstr("schema version 99"));
 }

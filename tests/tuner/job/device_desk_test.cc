@@ -18,7 +18,7 @@ const TimePoint kStart{std::chrono::hours(1)};
 // Reads well in failures.
 std::string Words(const DeskAction& action) {
   struct Visitor {
-    std::string operator()(const AskForDevice& a) { return "ask " + a.request_id + " " + a.key; }
+    std::string operator()(const AskForDevice& a) { return "ask " + a.request_id; }
     std::string operator()(const WithdrawAsking& a) { return "withdraw " + a.request_id; }
     std::string operator()(const KeepLease& a) { return "keep " + a.device; }
     std::string operator()(const GiveBack& a) { return "give back " + a.device; }
@@ -39,9 +39,9 @@ LeaseRecord Lease(const std::string& device, int64_t epoch, const std::string& r
 
 TEST(DeviceDesk, AsksForADeviceAndKeepsThreeTrialsAtItsHand) {
   DeviceDesk desk;
-  desk.SetDemand(1, {.key = "local", .claimable = 4});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 4});
   desk.SetDeviceCount("local", 1);
-  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0 local"));
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0"));
   EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "asking once is enough";
   desk.Granted(Lease("d", 4, "job-1/0"), kStart);
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1"));
@@ -58,12 +58,12 @@ TEST(DeviceDesk, AsksForADeviceAndKeepsThreeTrialsAtItsHand) {
 
 TEST(DeviceDesk, KeepsTheLeaseUntilResultsAreInTheStore) {
   DeviceDesk desk;
-  desk.SetDemand(1, {.key = "local", .claimable = 1});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 1});
   (void)desk.Plan(kStart);
   desk.Granted(Lease("d", 4, "job-1/0"), kStart);
   (void)desk.Plan(kStart);
   desk.Claimed("d", 4, 71);
-  desk.SetDemand(1, {.key = "local"});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local")});
   desk.Finished("d", 71);
   EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "to end the lease now would make the result stale";
   desk.Settled("d", 71);
@@ -73,20 +73,20 @@ TEST(DeviceDesk, KeepsTheLeaseUntilResultsAreInTheStore) {
 
 TEST(DeviceDesk, LooksAgainAfterAWhileOrAtOnceIfMoreWaits) {
   DeviceDesk desk({.retry = milliseconds(200)});
-  desk.SetDemand(1, {.key = "local", .claimable = 1});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 1});
   (void)desk.Plan(kStart);
   desk.Granted(Lease("d", 4, "job-1/0"), kStart);
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1"));
   desk.NothingToClaim("d", 4, kStart);
   EXPECT_THAT(Plan(desk, kStart), IsEmpty());
   EXPECT_EQ(desk.NextDeadline(), kStart + milliseconds(200));
-  desk.SetDemand(1, {.key = "local", .claimable = 2});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 2});
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1"));
 }
 
 TEST(DeviceDesk, YieldsAfterItsTurnOnlyIfOthersWait) {
   DeviceDesk desk({.stay_trials = 2, .stay = seconds(30)});
-  desk.SetDemand(1, {.key = "local", .claimable = 9});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 9});
   desk.SetDeviceCount("local", 1);
   (void)desk.Plan(kStart);
   desk.Granted(Lease("d", 4, "job-1/0"), kStart);
@@ -94,22 +94,22 @@ TEST(DeviceDesk, YieldsAfterItsTurnOnlyIfOthersWait) {
   desk.Finished("d", 1);
   desk.Settled("d", 1);
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1")) << "nobody else wants it";
-  desk.SetDemand(2, {.key = "local", .claimable = 1});
-  EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1", "ask job-2/0 local"));
+  desk.SetDemand(2, {.wish = DeviceWish::OfKey("local"), .claimable = 1});
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1", "ask job-2/0"));
   EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "its turn is over; what it has is finished first";
   desk.Finished("d", 2);
   desk.Settled("d", 2);
-  EXPECT_THAT(Plan(desk, kStart), ElementsAre("give back d", "ask job-1/0 local"));
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("give back d", "ask job-1/0"));
 }
 
 TEST(DeviceDesk, YieldsOneOfTwoDevicesAtOnceToAJobThatHasNone) {
   DeviceDesk desk;
-  desk.SetDemand(1, {.key = "local", .claimable = 9});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 9});
   desk.SetDeviceCount("local", 2);
-  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0 local", "ask job-1/1 local"));
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0", "ask job-1/1"));
   desk.Granted(Lease("a", 4, "job-1/0"), kStart);
   desk.Granted(Lease("b", 7, "job-1/1"), kStart);
-  desk.SetDemand(2, {.key = "local", .claimable = 9});
+  desk.SetDemand(2, {.wish = DeviceWish::OfKey("local"), .claimable = 9});
   (void)desk.Plan(kStart);
   EXPECT_THAT(Plan(desk, kStart), testing::Contains("claim for b of job 1")) << "one is enough";
   desk.Granted(Lease("a", 5, "job-2/0"), kStart);
@@ -120,9 +120,9 @@ TEST(DeviceDesk, YieldsOneOfTwoDevicesAtOnceToAJobThatHasNone) {
 
 TEST(DeviceDesk, GivesBackWhatIsIdleAndRenewsWhatIsNot) {
   DeviceDesk desk({.idle = seconds(2)});
-  desk.SetDemand(1, {.key = "local", .coming = 1});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .coming = 1});
   EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "it has nothing to measure yet";
-  desk.SetDemand(1, {.key = "local", .claimable = 1});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 1});
   (void)desk.Plan(kStart);
   desk.Granted(Lease("d", 4, "job-1/0"), kStart);
   EXPECT_THAT(Plan(desk, kStart + seconds(1)), ElementsAre("claim for d of job 1"));
@@ -130,7 +130,7 @@ TEST(DeviceDesk, GivesBackWhatIsIdleAndRenewsWhatIsNot) {
   EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery), ElementsAre("keep d"));
   desk.Finished("d", 71);
   desk.Settled("d", 71);
-  desk.SetDemand(1, {.key = "local", .coming = 1});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .coming = 1});
   EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery + seconds(1)), IsEmpty());
   EXPECT_EQ(desk.NextDeadline(), kStart + kLeaseRenewEvery + seconds(2));
   EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery + seconds(2)), ElementsAre("give back d"));
@@ -142,44 +142,44 @@ TEST(DeviceDesk, GivesBackWhatNobodyAskedForOrWantsAnyMore) {
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("give back d"));
   desk.Granted(Lease("d", 5, "somebody"), kStart);
   EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "a lease of a person is not ours";
-  desk.SetDemand(2, {.key = "local", .claimable = 1});
+  desk.SetDemand(2, {.wish = DeviceWish::OfKey("local"), .claimable = 1});
   (void)desk.Plan(kStart);
-  desk.SetDemand(2, {.key = "local"});
+  desk.SetDemand(2, {.wish = DeviceWish::OfKey("local")});
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("withdraw job-2/0"));
 }
 
 TEST(DeviceDesk, TakesOneDeviceForEachTwoTrials) {
   DeviceDesk desk;
   desk.SetDeviceCount("local", 8);
-  desk.SetDemand(1, {.key = "local", .claimable = 5, .coming = 2});
-  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0 local", "ask job-1/1 local", "ask job-1/2 local"));
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 5, .coming = 2});
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/0", "ask job-1/1", "ask job-1/2"));
 }
 
 // Two jobs, each with trials at a device that fell silent, handed a third one to and fro: neither had anything for it.
 TEST(DeviceDesk, AsksForNoFurtherDeviceForWhatADeviceHasAtHand) {
   DeviceDesk desk;
-  desk.SetDemand(1, {.key = "local", .claimable = 3});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 3});
   desk.SetDeviceCount("local", 1);
   (void)desk.Plan(kStart);
   desk.Granted(Lease("d", 1, "job-1/0"), kStart);
   for (const int64_t trial : {71, 72, 73}) desk.Claimed("d", 1, trial);
   desk.SetDeviceCount("local", 2);
-  desk.SetDemand(1, {.key = "local", .claimable = 0, .coming = 5});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 0, .coming = 5});
   EXPECT_THAT(Plan(desk, kStart), IsEmpty());
-  desk.SetDemand(1, {.key = "local", .claimable = 1, .coming = 4});
-  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/1 local"));
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 1, .coming = 4});
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-1/1"));
 }
 
 TEST(DeviceDesk, LeavesADeviceToWhoHasSomethingForIt) {
   DeviceDesk desk;
-  desk.SetDemand(1, {.key = "local", .claimable = 1});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 1});
   (void)desk.Plan(kStart);
   desk.Granted(Lease("d", 4, "job-1/0"), kStart);
-  desk.SetDemand(1, {.key = "local", .coming = 5});
-  desk.SetDemand(2, {.key = "local", .coming = 5});
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .coming = 5});
+  desk.SetDemand(2, {.wish = DeviceWish::OfKey("local"), .coming = 5});
   EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "both wait for their builds: nobody takes it from the other";
-  desk.SetDemand(2, {.key = "local", .claimable = 1});
-  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-2/0 local"));
+  desk.SetDemand(2, {.wish = DeviceWish::OfKey("local"), .claimable = 1});
+  EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-2/0"));
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("give back d"));
   EXPECT_THAT(Plan(desk, kStart), IsEmpty());
 }
@@ -199,7 +199,8 @@ TEST(DeviceDesk, MeasuresEverythingWhateverTheOrder) {
     TimePoint now = kStart;
     int64_t next_trial = 100, epoch = 0, measured = 0;
     for (int step = 0; step < 5000 && (measured < 21 || !lent.empty()); ++step) {
-      for (const auto& [job, count] : waiting) desk.SetDemand(job, {.key = "local", .claimable = count});
+      for (const auto& [job, count] : waiting)
+        desk.SetDemand(job, {.wish = DeviceWish::OfKey("local"), .claimable = count});
       for (const DeskAction& action : desk.Plan(now)) {
         if (const auto* ask = std::get_if<AskForDevice>(&action)) line.push_back(ask->request_id);
         if (const auto* end = std::get_if<WithdrawAsking>(&action)) std::erase(line, end->request_id);

@@ -134,6 +134,9 @@ class FaultyStore : public Store {
   Status EndLease(int64_t device_id, int64_t epoch, LeaseState end) override {
     return Try("EndLease", [&] { return store_->EndLease(device_id, epoch, end); });
   }
+  Status SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) override {
+    return Try("SetDeviceService", [&] { return store_->SetDeviceService(device_id, service, by); });
+  }
   StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id) override {
     return Try("LoseDevice", [&] { return store_->LoseDevice(device_id); });
   }

@@ -277,6 +277,36 @@ TEST_F(ServerTest, ShowsDevicesWithTheirLeases) {
   EXPECT_THAT(status.message(), HasSubstr("known devices: \"h100-01\", \"rpi4-01\""));
 }
 
+TEST_F(ServerTest, ADeviceIsDrainedAndReleasedWithoutACoordinatorToo) {
+  Scene scene(*store);
+  v1::DrainDeviceRequest drain;
+  drain.set_name("rpi4-01");
+  drain.set_reason("new fan");
+  const auto drained = connection->farm().DrainDevice(drain);
+  ASSERT_TRUE(drained.ok()) << drained.status().ToString();
+  EXPECT_EQ(drained->device().service(), v1::DEVICE_SERVICE_DRAINED);
+  EXPECT_EQ(drained->device().service_reason(), "new fan (admin)");
+  ASSERT_TRUE(store->RegisterDevice({"rpi4-01", "rpi4", "{}", 0}).ok());
+  EXPECT_EQ(connection->farm().ListDevices({})->devices(0).service(), v1::DEVICE_SERVICE_DRAINED) << "it registers";
+  v1::ReleaseDeviceRequest release;
+  release.set_name("rpi4-01");
+  EXPECT_EQ(connection->farm().ReleaseDevice(release)->device().service(), v1::DEVICE_SERVICE_IN_SERVICE);
+  std::vector<std::string> events;
+  for (const EventRow& event : *store->ReadEvents(0, std::nullopt, 100))
+    if (event.kind == "device") events.push_back(event.detail);
+  EXPECT_THAT(events, testing::Contains("drained rpi4-01, by admin: new fan (admin)"));
+  EXPECT_THAT(events, testing::Contains("in service rpi4-01, by admin"));
+  release.set_name("rpi5");
+  EXPECT_EQ(connection->farm().ReleaseDevice(release).code(), StatusCode::kNotFound);
+  v1::ReserveDeviceRequest reserve;
+  reserve.set_request_id("r");
+  reserve.set_devices("rpi4");
+  reserve.set_duration_ns(1);
+  EXPECT_THAT(connection->farm().ReserveDevice(reserve).status().message(), HasSubstr("nobody lends devices"));
+  reserve.set_devices("rpi4 &&");
+  EXPECT_THAT(connection->farm().ReserveDevice(reserve).status().message(), HasSubstr("at character 7"));
+}
+
 TEST(CallPool, RunsAllThatItWasGiven) {
   std::atomic<int> done = 0;
   {
