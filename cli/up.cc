@@ -35,6 +35,7 @@ struct UpOptions {
   bool has_local_device = false, as_json = false;
   std::string device_key = "local", cpus;
   int slots = 0;
+  std::string status_listen;  // Empty: nowhere.
 };
 
 // Empty where the farm has no authority.
@@ -195,9 +196,18 @@ Status Serve(const UpOptions& options) {
   CloseToOthers(owner, database);
   RETURN_IF_ERROR(farm->ResumeJobs());
   if (options.has_local_device) RETURN_IF_ERROR(AwaitLocalDevice(farm->coordinator().store(), begin));
+  std::unique_ptr<StatusPort> status;
+  if (!options.status_listen.empty()) {
+    ASSIGN_OR_RETURN(const Endpoint place, ParseEndpoint(options.status_listen));
+    ASSIGN_OR_RETURN(status, StatusPort::Start(place, [&farm](const std::string& path) {
+                       return StatusPageOf(farm->coordinator(), path);
+                     }));
+    LogLine("metrics and health on http://" + status->endpoint().ToString() + "/metrics");
+  }
   SayReady({server->endpoints().front(), devices, database}, options.as_json);
   AwaitInterrupts(1, [] { return false; }, std::nullopt);
   LogLine("stopping; jobs go on when this database is served again");
+  status.reset();
   farm->coordinator().Drain();
   server.reset();
   return OkStatus();
@@ -218,6 +228,9 @@ void AddUp(CLI::App& app, int& exit_code) {
           "init`")
       ->capture_default_str();
   verb->add_option("--device-listen", options->device_listen, "for devices: the same forms")->capture_default_str();
+  verb->add_option(
+      "--status-listen", options->status_listen,
+      "for Prometheus and probes: /metrics, /healthz, /readyz on HOST:PORT of this machine; default: nowhere");
   CLI::Option* local =
       verb->add_flag("--local-device", options->has_local_device, "with a worker and a device of this machine");
   verb->add_option("--device", options->device_key, "the local device's key")->capture_default_str()->needs(local);

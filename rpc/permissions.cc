@@ -39,6 +39,7 @@ constexpr RpcRow kRpcs[] = {
     {"TuningService/CancelJob", kSubmitters},
     {"TuningService/WhyJob", kReaders},
     {"TuningService/ListTrials", kReaders},
+    {"TuningService/ExplainTrial", kReaders},
     {"TuningService/ExplainTask", kReaders},
     {"TuningService/WatchJob", kReaders},
     {"ScheduleService/QueryBest", kReaders},

@@ -1,11 +1,15 @@
 // What the people of a farm do to it: which devices a job may have, devices out of service, devices for a person; and
 // why something waits.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
 #include "tests/e2e/tune_process.h"
 
 namespace lathe {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class OperatingTest : public TuneTest {
  protected:
@@ -35,6 +39,26 @@ class OperatingTest : public TuneTest {
     });
     return story;
   }
+  // A page of the status port, whose address the server has written into its log.
+  std::string Page(const std::string& path) {
+    const std::string log = TextOf(folder / "server.log");
+    const size_t at = log.find("http://127.0.0.1:");
+    EXPECT_NE(at, std::string::npos) << log;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(std::atoi(log.c_str() + at + std::strlen("http://127.0.0.1:"))));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+    EXPECT_GT(send(fd, request.data(), request.size(), MSG_NOSIGNAL), 0);
+    std::string answer;
+    char buffer[4096];
+    for (ssize_t count; (count = read(fd, buffer, sizeof(buffer))) > 0;)
+      answer.append(buffer, static_cast<size_t>(count));
+    close(fd);
+    return answer;
+  }
   std::set<std::string> DevicesOfRecords() {
     std::set<std::string> names;
     const auto store = SqliteStore::OpenReadOnly(database);
@@ -48,7 +72,7 @@ class OperatingTest : public TuneTest {
 
 TEST_F(OperatingTest, AJobHasTheDevicesThatSuitItAndWhySaysOfTheOthersWhyNot) {
   if (sysconf(_SC_NPROCESSORS_ONLN) < 2) GTEST_SKIP() << "two CPUs required, for two devices";
-  StartServer();
+  StartServer({"--status-listen", "127.0.0.1:0"});
   workers.push_back(StartWorker(0));
   StartDevice(0, {"--tag", "rack=3", "--tag", "loud"});
   const int64_t job = Submit(HostJob("rack 4", 4, "host & rack=4 & cores>=1")).id();
@@ -58,6 +82,21 @@ TEST_F(OperatingTest, AJobHasTheDevicesThatSuitItAndWhySaysOfTheOthersWhyNot) {
   EXPECT_EQ(DevicesOfRecords(), std::set<std::string>{"cpu1"});
   const Ended over = Ask({"why", std::to_string(job)});
   EXPECT_EQ(over.code, 0) << over.words;
+
+  EXPECT_THAT(Page("/healthz"), HasSubstr("200 OK"));
+  EXPECT_THAT(Page("/readyz"), HasSubstr("200 OK"));
+  const std::string metrics = Page("/metrics");
+  EXPECT_THAT(metrics, HasSubstr("lathe_attempts_total{phase=\"measure\",outcome=\"ok\"} "));
+  EXPECT_THAT(metrics, HasSubstr("lathe_devices{key=\"host\",state=\"free\"} "));
+  EXPECT_THAT(metrics, Not(HasSubstr("cpu1"))) << "a label for each device would grow without bound";
+
+  const Ended trial = Ask({"explain", "--trial", "1", "--json"});
+  ASSERT_EQ(trial.code, 0) << trial.words;
+  EXPECT_EQ(trial.json["job_id"], job);
+  ASSERT_GE(trial.json["attempts"].size(), 2u);
+  EXPECT_EQ(trial.json["attempts"][0]["worker"], fmt::format("test{}-0", getpid()));
+  EXPECT_EQ(trial.json["attempts"][1]["device"], "cpu1");
+  EXPECT_EQ(trial.json["attempts"][1]["state"], "REPORTED");
 
   const Ended worker = Ask({"workers", "--json"});
   ASSERT_EQ(worker.json["workers"].size(), 1u) << worker.words;

@@ -18,11 +18,11 @@ TEST_F(TuneTest, OnAServerTwoClientsGetOnAtOnce) {
   const std::string first_file = File("first", 40), second_file = File("second", 48);
   Submit(Request("ready", MatmulText("ready", 32), 2));  // The devices are there.
   for (const auto& device : devices) device->Signal(SIGSTOP);
-  const auto longer = Tune("longer", first_file, 400, there), shorter = Tune("shorter", second_file, 16, there);
+  const auto longer = Tune("longer", first_file, 2000, there), shorter = Tune("shorter", second_file, 16, there);
   AwaitBuilt({2, 3});  // Nothing is measured before both have something to measure.
   for (const auto& device : devices) device->Signal(SIGCONT);
   const Ended ended = Finish(*shorter, "shorter");
-  EXPECT_LT(Done(), 400) << "the shorter one got nothing before the longer one was through";
+  EXPECT_LT(Done(), 2000) << "the shorter one got nothing before the longer one was through";
   EXPECT_EQ(ended.code, 0) << ended.words;
   EXPECT_EQ(ended.json["trials_measured"], 16);
   EXPECT_EQ(ended.json["trials_reused"], 0);

@@ -162,6 +162,16 @@ struct RunResult {
   std::string environment;               // What was in force while it ran, JSON.
   std::string error;                     // The runner's words.
 };
+// Who was given a trial, and what became of that.
+struct AttemptRow {
+  int64_t attempt = 0;
+  std::string worker;                              // Builds it; or
+  std::string device;                              // measures it
+  int64_t epoch = 0;                               // under this lease.
+  std::string state;                               // "HELD", "REPORTED", "FAILED", "RETURNED"
+  std::string error;                               // Why it ended, if it told nothing.
+  int64_t claimed_unix_ns = 0, ended_unix_ns = 0;  // The latter: 0 while it is held.
+};
 // Names an attempt by all that its holder was told: what does not match in every part was never asked for.
 struct AttemptFence {
   int64_t trial_id = 0, attempt = 0;

@@ -326,6 +326,16 @@ StatusOr<std::vector<TuningRecord>> SqliteStore::RecordsOf(const TuningKey& key,
   });
 }
 
+StatusOr<std::vector<TuningRecord>> SqliteStore::RecordsOfTrial(int64_t trial_id) {
+  return Read([&](Connection& db) -> StatusOr<std::vector<TuningRecord>> {
+    std::vector<TuningRecord> records;
+    RETURN_IF_ERROR(db.Each(
+        LATHE_RECORD_QUERY("NULL") "WHERE r.trial_id = ? ORDER BY r.id",
+        [&](const Row& row) { return AddRecord(row, records); }, trial_id));
+    return records;
+  });
+}
+
 StatusOr<std::vector<std::optional<double>>> SqliteStore::MediansOf(std::span<const int64_t> trial_ids) {
   return ReadList([&](Connection& db) -> StatusOr<std::vector<std::optional<double>>> {
     std::vector<std::optional<double>> medians;

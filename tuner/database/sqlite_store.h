@@ -72,6 +72,8 @@ class SqliteStore : public Store {
   StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error) override;
   StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker) override;
   StatusOr<TrialRow> GetTrial(int64_t trial_id) override;
+  StatusOr<std::vector<AttemptRow>> ListAttempts(int64_t trial_id) override;
+  StatusOr<std::vector<TuningRecord>> RecordsOfTrial(int64_t trial_id) override;
   StatusOr<std::vector<TrialRow>> ListTrials(const TrialFilter& filter, const Page& page) override;
   StatusOr<TaskCounts> CountTrials(int64_t task_id) override;
   Status RecordModelRound(int64_t task_id, const ModelRound& round) override;

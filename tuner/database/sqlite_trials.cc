@@ -97,10 +97,12 @@ bool IsUnder(const TrialRow& trial, const AttemptFence& fence) {
          trial.epoch.value_or(0) == fence.epoch;
 }
 
-Status EndAttempt(Connection& db, const TrialRow& trial, AttemptEnd end, int64_t now) {
+Status EndAttempt(Connection& db, const TrialRow& trial, AttemptEnd end, std::string_view error, int64_t now) {
   if (!IsHeld(trial.state)) return OkStatus();
-  return db.Run("UPDATE attempt SET state = ?, ended_unix_ns = ? WHERE trial_id = ? AND attempt = ? AND state = 'HELD'",
-                AttemptEndName(end), now, trial.id, trial.attempt);
+  return db.Run(
+      "UPDATE attempt SET state = ?, error = ?, ended_unix_ns = ? WHERE trial_id = ? AND attempt = ? AND "
+      "state = 'HELD'",
+      AttemptEndName(end), error, now, trial.id, trial.attempt);
 }
 
 // Leaves the holder, if any, whose attempt ended so. A trial that ends lets go of its module; a record is the caller's
@@ -108,7 +110,7 @@ Status EndAttempt(Connection& db, const TrialRow& trial, AttemptEnd end, int64_t
 Status MoveTrial(Connection& db, const TrialRow& trial, AttemptEnd end, TrialState to, Counts counts,
                  int64_t not_before, std::string_view error, int64_t now) {
   CHECK(CanMove(trial.state, to)) << TrialStateName(trial.state) << " to " << TrialStateName(to);
-  RETURN_IF_ERROR(EndAttempt(db, trial, end, now));
+  RETURN_IF_ERROR(EndAttempt(db, trial, end, error, now));
   RETURN_IF_ERROR(
       db.Run("UPDATE trial SET state = ?, infra_failures = ?, noisy_runs = ?, not_before_unix_ns = ?, error = ?, "
              "worker = NULL, "
@@ -514,6 +516,22 @@ StatusOr<std::vector<int64_t>> SqliteStore::LoseWorker(std::string_view worker) 
       ids.push_back(trial.id);
     }
     return ids;
+  });
+}
+
+StatusOr<std::vector<AttemptRow>> SqliteStore::ListAttempts(int64_t trial_id) {
+  return Read([&](Connection& db) -> StatusOr<std::vector<AttemptRow>> {
+    std::vector<AttemptRow> attempts;
+    RETURN_IF_ERROR(db.Each(
+        "SELECT a.attempt, ifnull(a.worker, ''), ifnull(d.name, ''), ifnull(a.epoch, 0), a.state, a.error, "
+        "a.claimed_unix_ns, ifnull(a.ended_unix_ns, 0) FROM attempt a LEFT JOIN device d ON d.id = a.device_id "
+        "WHERE a.trial_id = ? ORDER BY a.attempt",
+        [&](const Row& row) {
+          attempts.push_back({row.Int(0), row.String(1), row.String(2), row.Int(3), row.String(4), row.String(5),
+                              row.Int(6), row.Int(7)});
+        },
+        trial_id));
+    return attempts;
   });
 }
 

@@ -91,6 +91,8 @@ class Store {
   // Every trial that this worker is building counts one infrastructure failure; returns their ids.
   virtual StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker) = 0;
   virtual StatusOr<TrialRow> GetTrial(int64_t trial_id) = 0;
+  // In order. Those of jobs that ended long ago are forgotten (retention.h).
+  virtual StatusOr<std::vector<AttemptRow>> ListAttempts(int64_t trial_id) = 0;
   virtual StatusOr<std::vector<TrialRow>> ListTrials(const TrialFilter& filter, const Page& page) = 0;
   virtual StatusOr<TaskCounts> CountTrials(int64_t task_id) = 0;
 
@@ -138,6 +140,8 @@ class Store {
   virtual StatusOr<std::vector<TuningRecord>> ReadRecords(std::span<const int64_t> ids) = 0;
   // Of one trace likewise, all of it.
   virtual StatusOr<std::vector<TuningRecord>> RecordsOf(const TuningKey& key, const Digest& trace) = 0;
+  // Those that the trial left, in order of commit, without samples.
+  virtual StatusOr<std::vector<TuningRecord>> RecordsOfTrial(int64_t trial_id) = 0;
   // Of each of these trials, what the record says that counted; nullopt without one, or without a time.
   virtual StatusOr<std::vector<std::optional<double>>> MediansOf(std::span<const int64_t> trial_ids) = 0;
   // Traces that have a record under the key that was in time, whichever job made it: what a budget need not pay again.

@@ -23,6 +23,7 @@
 namespace lathe {
 namespace {
 
+constexpr Duration kSlowStep = std::chrono::milliseconds(250);
 constexpr int kCommitters = 32;  // As many results share one wait for the disk; idle ones only sleep.
 
 CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) {
@@ -54,6 +55,11 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
   auto Ask(Work work) -> decltype(work(std::declval<FarmCore&>())) {
     return loop_.Ask([this, work = std::move(work)] { return work(core_); },
                      Status(Unavailable("ask the coordinator: it is stopping; try again")));
+  }
+  std::optional<FarmStatistics> Statistics(Duration limit) {
+    std::optional<FarmStatistics> farm = loop_.AskWithin(limit, [this] { return core_.Statistics(); });
+    if (farm) farm->loop_busy_longest = loop_.TakeLongest();
+    return farm;
   }
   StatusOr<CreatedJob> Submit(const JobRequest& request);
   bool WaitForJob(int64_t job_id, Duration limit);
@@ -136,6 +142,10 @@ Status Coordinator::Impl::Start() {
       DeviceGatewayOptions{.build_id = options_.build_id, .authenticator = authenticator_.get(), .log = options_.log},
       *this);
   for (int i = 0; i < kCommitters; ++i) committers_.emplace_back([this] { RunCommits(); });
+  loop_.OnSlow(kSlowStep, [this](Duration time) {
+    options_.log(fmt::format("the coordinator was busy for {} ms at a stretch; everybody waited",
+                             time / std::chrono::milliseconds(1)));
+  });
   loop_.Start();
   pruning_ = std::make_unique<PruningThread>(options_.pruning, *store_, *blobs_, gate_, options_.log);
   return OkStatus();
@@ -332,6 +342,7 @@ FarmView Coordinator::View() {
   StatusOr<FarmView> view = impl_->Ask([](FarmCore& core) -> StatusOr<FarmView> { return core.View(); });
   return view.ok() ? *std::move(view) : FarmView{};
 }
+std::optional<FarmStatistics> Coordinator::Statistics(Duration limit) { return impl_->Statistics(limit); }
 StatusOr<JobStory> Coordinator::Why(int64_t job_id) {
   return impl_->Ask([job_id](FarmCore& core) { return core.Why(job_id); });
 }

@@ -16,6 +16,7 @@
 #include "rpc/gateway/device_gateway.h"
 #include "support/clock.h"
 #include "tuner/database/store.h"
+#include "tuner/job/farm_statistics.h"
 #include "tuner/job/farm_view.h"
 #include "tuner/job/job_progress.h"
 #include "tuner/job/job_search.h"
@@ -72,6 +73,8 @@ class Coordinator : public WorkerChannel {
   std::string CurrentTrouble();
   // As FarmCore has them.
   FarmView View();
+  // Nullopt: it did not answer within `limit`, or is stopping.
+  std::optional<FarmStatistics> Statistics(Duration limit);
   StatusOr<JobStory> Why(int64_t job_id);
   Status SetDeviceService(const std::string& device, const ServiceState& service, const std::string& by);
   StatusOr<ReservationStanding> Reserve(const ReservationRequest& request);

@@ -1,6 +1,7 @@
 // A thread that runs what is posted to it, in order, and looks after the rest when time has come.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -18,6 +19,13 @@ class EventLoop {
   // `after` runs after each batch of work and at the time it returned last (nullopt: not before there is work).
   explicit EventLoop(std::function<std::optional<TimePoint>()> after) : after_(std::move(after)) {}
   ~EventLoop() { Stop(); }
+  // Before Start: called on the loop's thread after it was busy for longer than `limit` at a stretch.
+  void OnSlow(Duration limit, std::function<void(Duration)> tell) {
+    slow_ = limit;
+    tell_slow_ = std::move(tell);
+  }
+  // The longest time that it was busy at a stretch since this was asked last. Any thread.
+  Duration TakeLongest() { return Duration(longest_ns_.exchange(0)); }
   void Start() {
     thread_ = std::thread([this] { Run(); });
   }
@@ -49,8 +57,21 @@ class EventLoop {
     if (!Post([promise, work = std::move(work)]() mutable { promise->set_value(work()); })) return stopped;
     return future.get();
   }
+  // The same, but nullopt once `limit` is over; what was asked for is done later then.
+  template <typename Work>
+  auto AskWithin(Duration limit, Work work) -> std::optional<decltype(work())> {
+    auto promise = std::make_shared<std::promise<decltype(work())>>();
+    auto future = promise->get_future();
+    if (!Post([promise, work = std::move(work)]() mutable { promise->set_value(work()); })) return std::nullopt;
+    if (future.wait_for(limit) != std::future_status::ready) return std::nullopt;
+    return future.get();
+  }
 
  private:
+  void NoteBusy(Duration time) {
+    if (time.count() > longest_ns_.load()) longest_ns_ = time.count();
+    if (slow_ && time > *slow_) tell_slow_(time);
+  }
   void Run() {
     std::optional<TimePoint> deadline = after_();
     for (;;) {
@@ -65,8 +86,10 @@ class EventLoop {
         if (is_stopping_ && work_.empty()) return;
         batch.swap(work_);
       }
+      const TimePoint begin = SystemClock().Now();
       for (auto& work : batch) work();
       deadline = after_();
+      NoteBusy(SystemClock().Now() - begin);
     }
   }
 
@@ -75,6 +98,9 @@ class EventLoop {
   std::condition_variable changed_;
   std::deque<std::function<void()>> work_;  // Guarded by mutex_.
   bool is_stopping_ = false;                // Guarded by mutex_.
+  std::optional<Duration> slow_;
+  std::function<void(Duration)> tell_slow_;
+  std::atomic<int64_t> longest_ns_ = 0;
   std::thread thread_;
 };
 

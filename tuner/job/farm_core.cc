@@ -89,6 +89,8 @@ std::optional<TimePoint> FarmCore::Step() {
       const StatusOr<std::vector<int64_t>> lost = store_.LoseWorker(worker);
       if (!lost.ok()) return lost.status();
       ports_.Log(fmt::format("worker \"{}\" is gone; {} builds go back to the queue", worker, lost->size()));
+      ++counters_.workers_lost;
+      counters_.failed_attempts[InfraFailure::kWorkerLost] += static_cast<int64_t>(lost->size());
       for (const int64_t trial : *lost) RefreshTrial(trial);
       return OkStatus();
     });

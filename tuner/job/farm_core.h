@@ -20,7 +20,9 @@
 #include "tracker/tracker_core.h"
 #include "tuner/database/store.h"
 #include "tuner/job/best_check.h"
+#include "tuner/job/build_merge.h"
 #include "tuner/job/device_desk.h"
+#include "tuner/job/farm_statistics.h"
 #include "tuner/job/farm_view.h"
 #include "tuner/job/job_plan.h"
 #include "tuner/job/job_progress.h"
@@ -102,6 +104,7 @@ class FarmCore {
   bool Check(const Status& status, std::string_view what);
   // ---- People.
   FarmView View();
+  FarmStatistics Statistics();  // Without what the loop knows of itself.
   StatusOr<JobStory> Why(int64_t job_id);
   // `by`: whose doing it is. A device that is drained keeps what is at its hand; one that is quarantined loses it.
   Status SetDeviceService(const std::string& device, const ServiceState& service, const std::string& by);
@@ -277,6 +280,12 @@ class FarmCore {
   void AdoptBuilds(const std::string& worker);
   void SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial);
   void TakeBuild(const std::string& worker, const v1::BuildState& state);
+  // What came of a build, into the store; nullopt: it could not be written, and is declared again.
+  std::optional<CommitAnswer> CommitBuild(const BuildReport& report);
+  void NoteBuilt(const BuildReport& report, const CommitAnswer& answer);
+  void ShareBuild(const BuildReport& report);
+  void LeaveBuild(int64_t trial_id);
+  void SendLeftBuilds();
   uint32_t KernelAbiOf(const std::string& device_class) const;
   void AssignBuilds();
   bool AssignOne(const std::string& worker);
@@ -314,6 +323,8 @@ class FarmCore {
   void RetryCommits();
   void SendAcknowledgements();
   void NoteHealth(const v1::MeasureResult& result);
+  void NoteAnswer(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer);
+  void ObserveTimes(const TrialTimes& times, int64_t idle_ns, int64_t measure_ns);
   std::optional<TimePoint> DueOf(const std::string& device, const DeviceView& view) const;
   std::optional<int64_t> RunningOf(const DeviceDesk::Held& held) const;
   void GiveUpTheStalled();
@@ -345,10 +356,13 @@ class FarmCore {
   std::map<std::string, std::vector<Poll>> polls_;
   std::map<std::string, DeviceView> devices_;
   std::set<std::string> adopted_workers_;
+  BuildMerge builds_;
+  std::vector<BuildOf> left_builds_;  // They waited for one that told nothing.
   std::deque<TrackerEvent> tracker_events_;
   bool is_stepping_tracker_ = false, is_draining_ = false;
   bool looks_again_ = false;  // Something changed that this step had passed by.
   Troubles troubles_;         // What Check heard.
+  FarmCounters counters_;
   struct Effect {
     std::string what;
     std::function<Status()> run;

@@ -160,7 +160,10 @@ bool FarmCore::FailAtHand(const std::string& device, int64_t trial, InfraFailure
   desk_.Settled(device, trial);
   Perform("give up a trial", [this, fence, failure, words] {
     const auto failed = store_.FailAttempt(fence, failure, words);
-    if (failed.ok()) RefreshTrial(fence.trial_id);
+    if (failed.ok()) {
+      ++counters_.failed_attempts[failure];
+      RefreshTrial(fence.trial_id);
+    }
     return failed.status();
   });
   return true;
@@ -200,6 +203,8 @@ void FarmCore::Do(const DeviceChange& action) {
     if (!id.ok()) return OkStatus();  // It has no row, so no trials.
     const StatusOr<std::vector<int64_t>> lost = store_.LoseDevice(*id);
     if (!lost.ok()) return lost.status();
+    ++counters_.devices_lost;
+    counters_.failed_attempts[InfraFailure::kDeviceLost] += static_cast<int64_t>(lost->size());
     for (const int64_t trial : *lost) RefreshTrial(trial);
     return OkStatus();
   });
@@ -221,6 +226,7 @@ void FarmCore::Do(const PersistEnd& action) {
 }
 
 void FarmCore::Do(const AnswerGranted& action) {
+  ++counters_.leases_granted;
   if (IsReservation(action.lease.request_id)) return TellToRest(action.lease.device, action.lease.epoch);
   desk_.Granted(action.lease, Now());
   if (tracker_->devices().Find(action.lease.device)->service.service != DeviceService::kInService)
@@ -240,6 +246,7 @@ void FarmCore::Do(const AnswerGranted& action) {
 }
 
 void FarmCore::Do(const AnswerEnded& action) {
+  ++counters_.leases_taken_back;
   ports_.Log(fmt::format("lease of \"{}\" ended: {}", action.device, action.reason));
   const auto held = desk_.HeldBy(action.device);
   desk_.Ended(action.device, action.epoch);
@@ -359,6 +366,7 @@ bool FarmCore::GiveTrial(const std::string& device, const TrialRow& trial) {
 
 // The attempt fails, for reasons that say nothing about the candidate.
 void FarmCore::GiveUp(const AttemptFence& fence, InfraFailure failure, const std::string& words) {
+  ++counters_.failed_attempts[failure];
   Check(store_.FailAttempt(fence, failure, words).status(), "give up a trial");
   RefreshTrial(fence.trial_id);
 }
@@ -534,6 +542,25 @@ void FarmCore::NoteHealth(const v1::MeasureResult& result) {
   }
 }
 
+void FarmCore::NoteAnswer(const v1::MeasureResult& result, const StatusOr<CommitAnswer>& answer) {
+  if (!answer.ok()) return;
+  if (answer->ack == Ack::kStale) ++counters_.results_stale;
+  if (answer->ack == Ack::kDuplicate) ++counters_.results_repeated;
+  if (answer->ack != Ack::kAccepted) return;
+  ++counters_.results_accepted;
+  if (const std::optional<RunResult> row = ToRunResult(result, 0))
+    ++counters_.measurements[row->outcome];
+  else
+    ++counters_.failed_attempts[InfraFailure::kOther];
+}
+
+void FarmCore::ObserveTimes(const TrialTimes& times, int64_t idle_ns, int64_t measure_ns) {
+  if (times.result == TimePoint{}) return;
+  counters_.result_to_commit.Add(times.committed - times.result);
+  if (times.built != TimePoint{}) counters_.built_to_commit.Add(times.committed - times.built - Duration(measure_ns));
+  if (idle_ns >= 0) counters_.device_idle.Add(Duration(idle_ns));
+}
+
 void FarmCore::OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnswer>& answer) {
   const v1::MeasureResult& result = commit.result;
   if (!answer.ok() && IsWorthRetrying(answer.status().code())) {
@@ -546,6 +573,7 @@ void FarmCore::OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnsw
   if (const StatusOr<Digest> key = Digest::FromBytes(result.key()); key.ok())
     acknowledgements_.push_back({result.device(), *key, answer.ok() ? VerdictOf(answer->ack) : v1::ACK_VERDICT_STALE});
   NoteHealth(result);
+  NoteAnswer(result, answer);
   const auto held = desk_.HeldBy(result.device());
   if (answer.ok()) troubles_.Succeeded("commit a result");
   Job* job = JobOfTrial(result.trial_id());
@@ -566,6 +594,7 @@ void FarmCore::OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnsw
   if (answer->ack == Ack::kStale && !answer->record_id) return RefreshTrial(result.trial_id());
   OpenTrial& open = job->open.at(result.trial_id());
   open.times.committed = Now();
+  ObserveTimes(open.times, open.idle_ns, open.measure_ns);
   if (!IsTerminal(answer->trial_state)) {
     SetTrialState(*job, result.trial_id(), answer->trial_state);
     return RefreshTrial(result.trial_id());  // It may have been given out and have failed since.

@@ -380,7 +380,9 @@ const FarmCore::OpenTrial* FarmCore::FindOpen(int64_t trial_id) const {
 void FarmCore::SetTrialState(Job& job, int64_t trial_id, TrialState state) {
   if (IsTerminal(state)) return EndTrial(job, trial_id, state, std::nullopt);
   OpenTrial& open = job.open.at(trial_id);
-  if (std::exchange(open.state, state) != state) open.since = Now();
+  const TrialState former = std::exchange(open.state, state);
+  if (former != state) open.since = Now();
+  if (former == TrialState::kBuilding && state != TrialState::kBuilding) LeaveBuild(trial_id);
 }
 
 void FarmCore::RefreshTrial(int64_t trial_id) {
@@ -420,6 +422,7 @@ void FarmCore::EndTrial(Job& job, int64_t trial_id, TrialState outcome, const st
   job.open.erase(it);
   job_of_trial_.erase(trial_id);
   std::erase(job.proposed, trial_id);
+  LeaveBuild(trial_id);
   if (open.module) ports_.Unpin(*open.module);
   if (open.is_final) return job.finals[open.task].Ended(open.trace_digest, outcome, timings);
   if (!SpendsBudget(outcome)) return job.plan.TrialDropped(open.task);

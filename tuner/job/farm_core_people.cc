@@ -30,6 +30,34 @@ FarmView FarmCore::View() {
   return farm;
 }
 
+FarmStatistics FarmCore::Statistics() {
+  FarmStatistics farm{.counters = counters_, .view = View(), .trouble = TroubleNow()};
+  for (const auto& [name, entry] : tracker_->devices().devices()) {
+    const LeaseRecord* lease = tracker_->LeaseOf(name);
+    std::string what = "free";
+    if (lease != nullptr)
+      what = IsReservation(lease->request_id) ? "reserved" : "lent";
+    else if (entry.service.service != DeviceService::kInService)
+      what = DeviceServiceName(entry.service.service);
+    else if (!tracker_->devices().CanTakeLease(name))
+      what = DeviceStateName(entry.state);
+    ++farm.devices[{entry.record.key, what}];
+  }
+  const TimePoint now = Now();
+  for (const auto& [id, job] : jobs_) {
+    for (const auto& [trial, open] : job.open) {
+      ++farm.open_trials[open.state];
+      if (open.since == TimePoint{}) continue;
+      if (open.state == TrialState::kBuildQueued) farm.oldest_unbuilt = std::max(farm.oldest_unbuilt, now - open.since);
+      if (open.state == TrialState::kMeasureQueued)
+        farm.oldest_unmeasured = std::max(farm.oldest_unmeasured, now - open.since);
+    }
+  }
+  farm.jobs_at_work = static_cast<int64_t>(jobs_.size());
+  farm.jobs_waiting = static_cast<int64_t>(waiting_.size());
+  return farm;
+}
+
 Status FarmCore::SetDeviceService(const std::string& device, const ServiceState& service, const std::string& by) {
   if (tracker_->devices().Find(device) == nullptr)
     return NotFound(fmt::format("device \"{}\": no such device; `lathe devices` lists them", device));

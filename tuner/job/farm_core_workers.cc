@@ -66,46 +66,108 @@ void FarmCore::AdoptBuilds(const std::string& worker) {
 void FarmCore::SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial) {
   const TuningKey& key = job.tasks[task].key;
   const bool is_untuned = job.prepared[task] && job.prepared[task]->untuned_trace == trial.trace_digest;
-  workers_.Assign(worker, MakeBuildTask(key, trial, KernelAbiOf(key.device_class), is_untuned, options_));
+  v1::BuildTask build = MakeBuildTask(key, trial, KernelAbiOf(key.device_class), is_untuned, options_);
+  if (builds_.Begin(build))
+    workers_.Assign(worker, std::move(build));
+  else
+    ++counters_.builds_merged;
 }
 
 void FarmCore::TakeBuild(const std::string& worker, const v1::BuildState& state) {
   BuildReport report{.trial_id = state.trial_id(), .attempt = state.attempt()};
   const bool is_worker_well = state.has_artifact() || state.failure().error_class() != v1::BUILD_ERROR_CLASS_WORKER;
   Check(is_worker_well ? OkStatus() : Unavailable(state.failure().message()), "build at worker " + worker);
-  StatusOr<CommitAnswer> answer = CommitAnswer{};
+  const StatusOr<Digest> digest = Digest::FromBytes(state.artifact().digest());
+  const bool is_lost = state.has_artifact() && !(digest.ok() && ports_.HasBlob(*digest, state.artifact().size()));
+  if (is_lost || !is_worker_well) {
+    const auto failed = store_.FailAttempt({report.trial_id, report.attempt},
+                                           is_lost ? InfraFailure::kArtifactLost : InfraFailure::kOther,
+                                           is_lost ? "the worker did not store it" : state.failure().message());
+    if (!Check(failed.status(), "commit a build")) return;  // The worker declares it again.
+    ++counters_.failed_attempts[is_lost ? InfraFailure::kArtifactLost : InfraFailure::kOther];
+    workers_.Done(worker, state.trial_id(), state.attempt());
+    if (Job* job = JobOfTrial(report.trial_id); job != nullptr && failed->ack == Ack::kAccepted)
+      SetTrialState(*job, report.trial_id, failed->trial_state);
+    return;
+  }
   if (state.has_artifact()) {
-    const StatusOr<Digest> digest = Digest::FromBytes(state.artifact().digest());
-    const bool is_here = digest.ok() && ports_.HasBlob(*digest, state.artifact().size());
-    if (is_here) {
-      troubles_.Succeeded("store an artifact");
-      report.outcome = BuiltArtifact{*digest, state.artifact().size()};
-      answer = store_.CommitBuild(report, TrialState::kMeasureQueued);
-    } else {
-      answer = store_.FailAttempt({report.trial_id, report.attempt}, InfraFailure::kArtifactLost,
-                                  "the worker did not store it");
-    }
-  } else if (!is_worker_well) {
-    answer = store_.FailAttempt({report.trial_id, report.attempt}, InfraFailure::kOther, state.failure().message());
+    troubles_.Succeeded("store an artifact");
+    report.outcome = BuiltArtifact{*digest, state.artifact().size()};
   } else {
     const bool is_timeout = state.failure().error_class() == v1::BUILD_ERROR_CLASS_TIMEOUT;
     report.outcome =
         BuildFailure{is_timeout ? TrialState::kBuildTimeout : TrialState::kBuildError, state.failure().message()};
     report.environment = fmt::format("{{\"worker\":\"{}\"}}", worker);
-    answer = store_.CommitBuild(report, TrialState::kMeasureQueued);
   }
-  if (!Check(answer.status(), "commit a build")) return;  // The worker declares it again.
+  const std::optional<CommitAnswer> answer = CommitBuild(report);
+  if (!answer) return;  // The worker declares it again.
   workers_.Done(worker, state.trial_id(), state.attempt());
-  Job* job = JobOfTrial(state.trial_id());
-  if (job == nullptr || answer->ack != Ack::kAccepted) return;
-  OpenTrial& open = job->open.at(state.trial_id());
+  ShareBuild(report);
+  NoteBuilt(report, *answer);
+}
+
+std::optional<CommitAnswer> FarmCore::CommitBuild(const BuildReport& report) {
+  const StatusOr<CommitAnswer> answer = store_.CommitBuild(report, TrialState::kMeasureQueued);
+  if (!Check(answer.status(), "commit a build")) return std::nullopt;
+  const auto* failure = std::get_if<BuildFailure>(&report.outcome);
+  ++counters_.builds[failure != nullptr ? failure->outcome : TrialState::kBuilt];
+  return *answer;
+}
+
+// What the trial's build became, if it still is the one that was asked for.
+void FarmCore::NoteBuilt(const BuildReport& report, const CommitAnswer& answer) {
+  Job* job = JobOfTrial(report.trial_id);
+  if (job == nullptr || answer.ack != Ack::kAccepted) return;
+  OpenTrial& open = job->open.at(report.trial_id);
   open.times.built = Now();
-  if (const auto* artifact = std::get_if<BuiltArtifact>(&report.outcome); artifact != nullptr && state.has_artifact()) {
+  if (const auto* artifact = std::get_if<BuiltArtifact>(&report.outcome)) {
     if (open.module) ports_.Unpin(*open.module);
     open.module = artifact->module_digest;
     ports_.Pin(*open.module);
   }
-  SetTrialState(*job, state.trial_id(), answer->trial_state);
+  SetTrialState(*job, report.trial_id, answer.trial_state);
+}
+
+// Those that waited for it are built as well. One that took too long may have been in a hurry of its worker's: they try
+// for themselves.
+void FarmCore::ShareBuild(const BuildReport& report) {
+  const auto* failure = std::get_if<BuildFailure>(&report.outcome);
+  const std::vector<BuildOf> waiting = builds_.Ended(report.trial_id);
+  if (failure != nullptr && failure->outcome == TrialState::kBuildTimeout) {
+    left_builds_.insert(left_builds_.end(), waiting.begin(), waiting.end());
+    return;
+  }
+  for (const BuildOf& build : waiting) {
+    BuildReport own = report;
+    own.trial_id = build.trial_id;
+    own.attempt = build.attempt;
+    if (const std::optional<CommitAnswer> answer = CommitBuild(own))
+      NoteBuilt(own, *answer);
+    else
+      left_builds_.push_back(build);
+  }
+}
+
+// A trial is not being built any more, and nothing is known of its module.
+void FarmCore::LeaveBuild(int64_t trial_id) {
+  const std::vector<BuildOf> waiting = builds_.Ended(trial_id);
+  left_builds_.insert(left_builds_.end(), waiting.begin(), waiting.end());
+  looks_again_ |= !waiting.empty();
+}
+
+// To the workers that claimed them. One that is gone takes them with it.
+void FarmCore::SendLeftBuilds() {
+  for (const BuildOf& build : std::exchange(left_builds_, {})) {
+    const Job* job = JobOfTrial(build.trial_id);
+    if (job == nullptr) continue;
+    const StatusOr<TrialRow> trial = store_.GetTrial(build.trial_id);
+    if (!Check(trial.status(), "look up a trial")) {
+      left_builds_.push_back(build);
+      continue;
+    }
+    if (trial->state == TrialState::kBuilding && trial->attempt == build.attempt && workers_.Knows(trial->worker))
+      SendBuild(*job, job->open.at(build.trial_id).task, trial->worker, *trial);
+  }
 }
 
 // The newest that every known device of the class runs, since any of them may get the artifact.
@@ -117,6 +179,7 @@ uint32_t FarmCore::KernelAbiOf(const std::string& device_class) const {
 }
 
 void FarmCore::AssignBuilds() {
+  SendLeftBuilds();
   for (bool has_assigned = true; has_assigned;) {
     has_assigned = false;
     for (const auto& [worker, polls] : polls_) {  // A worker that does not ask just now gets its tasks when it does.

@@ -23,6 +23,7 @@ class TuningApi {
   virtual StatusOr<v1::CancelJobResponse> CancelJob(const v1::CancelJobRequest& request) = 0;
   virtual StatusOr<v1::WhyJobResponse> WhyJob(const v1::WhyJobRequest& request) = 0;
   virtual StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) = 0;
+  virtual StatusOr<v1::ExplainTrialResponse> ExplainTrial(const v1::ExplainTrialRequest& request) = 0;
   virtual StatusOr<v1::ExplainTaskResponse> ExplainTask(const v1::ExplainTaskRequest& request) = 0;
   // Hands over what is new, until the job has ended or the consumer returns false; both are OK.
   using UpdateConsumer = std::function<bool(const v1::WatchJobResponse& update)>;

@@ -89,6 +89,9 @@ class TuningClient : public TuningApi {
   StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) override {
     return caller_.Call("list trials", stub_, &Stub::ListTrials, request);
   }
+  StatusOr<v1::ExplainTrialResponse> ExplainTrial(const v1::ExplainTrialRequest& request) override {
+    return caller_.Call("explain trial", stub_, &Stub::ExplainTrial, request);
+  }
   StatusOr<v1::ExplainTaskResponse> ExplainTask(const v1::ExplainTaskRequest& request) override {
     return caller_.Call("explain task", stub_, &Stub::ExplainTask, request);
   }

@@ -31,6 +31,7 @@ class CoreApi : public TuningApi, public ScheduleApi, public FarmApi, public Ide
   StatusOr<v1::CancelJobResponse> CancelJob(const v1::CancelJobRequest& request) override;
   StatusOr<v1::WhyJobResponse> WhyJob(const v1::WhyJobRequest& request) override;
   StatusOr<v1::ListTrialsResponse> ListTrials(const v1::ListTrialsRequest& request) override;
+  StatusOr<v1::ExplainTrialResponse> ExplainTrial(const v1::ExplainTrialRequest& request) override;
   StatusOr<v1::ExplainTaskResponse> ExplainTask(const v1::ExplainTaskRequest& request) override;
   Status WatchJob(const v1::WatchJobRequest& request, const UpdateConsumer& consume) override;
 

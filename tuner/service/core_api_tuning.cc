@@ -230,6 +230,24 @@ StatusOr<v1::CancelJobResponse> CoreApi::CancelJob(const v1::CancelJobRequest& r
   return response;
 }
 
+StatusOr<v1::ExplainTrialResponse> CoreApi::ExplainTrial(const v1::ExplainTrialRequest& request) {
+  ASSIGN_OR_RETURN(const int64_t trial_id, ReadId("trial_id", request.trial_id()));
+  Store& store = core_.store();
+  ASSIGN_OR_RETURN(const TrialRow trial, store.GetTrial(trial_id));
+  ASSIGN_OR_RETURN(const TaskRow task, store.GetTask(trial.task_id));
+  ASSIGN_OR_RETURN(const std::vector<AttemptRow> attempts, store.ListAttempts(trial_id));
+  ASSIGN_OR_RETURN(const std::vector<TuningRecord> records, store.RecordsOfTrial(trial_id));
+  v1::ExplainTrialResponse response;
+  *response.mutable_trial() = ToMessage(trial, /*with_trace=*/true);
+  response.set_job_id(task.job_id);
+  response.set_task_name(task.name);
+  for (const AttemptRow& attempt : attempts) *response.add_attempts() = ToMessage(attempt);
+  for (const TuningRecord& record : records) *response.add_records() = ToMessage(record);
+  if (!records.empty() && records.back().timings)
+    response.mutable_trial()->set_median_ns(records.back().timings->median_ns);
+  return response;
+}
+
 StatusOr<v1::ExplainTaskResponse> CoreApi::ExplainTask(const v1::ExplainTaskRequest& request) {
   ASSIGN_OR_RETURN(const int64_t task_id, ReadId("task_id", request.task_id()));
   ASSIGN_OR_RETURN(const TaskRow task, core_.store().GetTask(task_id));

@@ -7,8 +7,12 @@
 
 #include "tuner/service/coordinator_core.h"
 #include "tuner/service/server.h"
+#include "tuner/service/status_port.h"
 
 namespace lathe {
+
+// "/healthz": it answers; "/readyz": it can do its work; "/metrics".
+StatusPage StatusPageOf(Coordinator& coordinator, const std::string& path);
 
 class FarmServer {
  public:

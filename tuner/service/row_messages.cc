@@ -245,6 +245,19 @@ v1::TaskExplanation ToMessage(const TaskRow& task, const TaskExplanation& told) 
   return message;
 }
 
+v1::Attempt ToMessage(const AttemptRow& attempt) {
+  v1::Attempt message;
+  message.set_attempt(attempt.attempt);
+  message.set_worker(attempt.worker);
+  message.set_device(attempt.device);
+  message.set_epoch(attempt.epoch);
+  message.set_state(attempt.state);
+  message.set_error(attempt.error);
+  message.set_claimed_unix_ns(attempt.claimed_unix_ns);
+  message.set_ended_unix_ns(attempt.ended_unix_ns);
+  return message;
+}
+
 v1::JobEvent ToMessage(const EventRow& event) {
   v1::JobEvent message;
   message.set_cursor(event.cursor);

@@ -23,6 +23,7 @@ void SetHindrance(v1::Job& job, const Hindrance& hindrance);
 v1::Task ToMessage(const TaskRow& task, const TaskCounts& counts);  // Without what its key knows.
 v1::Trial ToMessage(const TrialRow& trial, bool with_trace);
 v1::TaskExplanation ToMessage(const TaskRow& task, const TaskExplanation& told);
+v1::Attempt ToMessage(const AttemptRow& attempt);
 v1::JobEvent ToMessage(const EventRow& event);
 v1::DeviceService ToMessage(DeviceService service);
 // `granted`: of all devices. Whether a device is online follows from when it was last seen.

@@ -81,6 +81,13 @@ grpc::ServerUnaryReactor* TuningService::CancelJob(grpc::CallbackServerContext* 
                      [request](CoreApi& api) { return api.CancelJob(*request); });
 }
 
+grpc::ServerUnaryReactor* TuningService::ExplainTrial(grpc::CallbackServerContext* context,
+                                                      const v1::ExplainTrialRequest* request,
+                                                      v1::ExplainTrialResponse* response) {
+  return AnswerUnary(parts_, "TuningService/ExplainTrial", context, response,
+                     [request](CoreApi& api) { return api.ExplainTrial(*request); });
+}
+
 grpc::ServerUnaryReactor* TuningService::WhyJob(grpc::CallbackServerContext* context, const v1::WhyJobRequest* request,
                                                 v1::WhyJobResponse* response) {
   return AnswerUnary(parts_, "TuningService/WhyJob", context, response,

@@ -16,6 +16,8 @@ class TuningService : public v1::TuningService::CallbackService {
                                    v1::GetJobResponse* response) override;
   grpc::ServerUnaryReactor* ListJobs(grpc::CallbackServerContext* context, const v1::ListJobsRequest* request,
                                      v1::ListJobsResponse* response) override;
+  grpc::ServerUnaryReactor* ExplainTrial(grpc::CallbackServerContext* context, const v1::ExplainTrialRequest* request,
+                                         v1::ExplainTrialResponse* response) override;
   grpc::ServerUnaryReactor* WhyJob(grpc::CallbackServerContext* context, const v1::WhyJobRequest* request,
                                    v1::WhyJobResponse* response) override;
   grpc::ServerUnaryReactor* CancelJob(grpc::CallbackServerContext* context, const v1::CancelJobRequest* request,

@@ -152,7 +152,7 @@ TEST_F(MergeFilesTest, ReadsTheSchemaBeforeThisOne) {
   }
   Script(
       "ALTER TABLE device DROP COLUMN service; ALTER TABLE device DROP COLUMN service_reason; "
-      "ALTER TABLE device DROP COLUMN service_unix_ns; "
+      "ALTER TABLE device DROP COLUMN service_unix_ns; ALTER TABLE attempt DROP COLUMN error; "
       "DELETE FROM migration WHERE version > 10; PRAGMA user_version = 10");
   EXPECT_EQ(Merge(*ours_, **SqliteStore::OpenForMerge(path_)).records.added, 1);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).code(), StatusCode::kFailedPrecondition) << "it is left as it is";

@@ -266,6 +266,31 @@ TEST_P(StoreTest, AWallClockThatIsSetBackFreezesNothing) {
   EXPECT_EQ(events.back().at_unix_ns, kNow + kSecond);
 }
 
+TEST_P(StoreTest, TellsWhoHadATrialAndWhatBecameOfThat) {
+  Scene scene(store_);
+  scene.Lease();
+  const int64_t id = scene.Build(1);
+  const RunResult first = scene.ResultOf(scene.Run(id), 100);
+  ASSERT_TRUE(
+      store_.FailAttempt({id, first.attempt, first.device_id, first.epoch}, InfraFailure::kOther, "disk full").ok());
+  clock_.Advance(seconds(1));
+  ASSERT_EQ(store_.CommitResult(scene.ResultOf(scene.Run(id), 100))->ack, Ack::kAccepted);
+  const std::vector<AttemptRow> attempts = *store_.ListAttempts(id);
+  ASSERT_EQ(attempts.size(), 3u);
+  EXPECT_NE(attempts[0].worker, "");
+  EXPECT_EQ(attempts[0].state, "REPORTED");
+  EXPECT_EQ(attempts[1].device, "rpi4-01");
+  EXPECT_EQ(attempts[1].state, "FAILED");
+  EXPECT_THAT(attempts[1].error, HasSubstr("disk full"));
+  EXPECT_EQ(attempts[2].state, "REPORTED");
+  EXPECT_EQ(attempts[2].error, "");
+  EXPECT_GT(attempts[2].ended_unix_ns, 0);
+  const std::vector<TuningRecord> records = *store_.RecordsOfTrial(id);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].timings->median_ns, 100);
+  EXPECT_TRUE(store_.ListAttempts(id + 1)->empty());
+}
+
 TEST_P(StoreTest, CallsAModulePoisonWhenItTookDownTwoDevices) {
   Scene scene(store_);
   const int64_t killer = scene.Build(1, "bad"), twin = scene.Build(2, "bad"), innocent = scene.Build(3);

@@ -575,6 +575,38 @@ TEST(Coordinator, HasJobsWaitForTheirTurn) {
   EXPECT_EQ(farm.store().GetJob(second)->state, JobState::kCancelled);
 }
 
+TEST(Coordinator, BuildsEqualCandidatesOfTwoJobsOnce) {
+  std::atomic<bool> may_build = false;
+  std::mutex mutex;
+  std::map<std::string, int> builds;  // By trace.
+  FakeFarm farm({.build =
+                     [&](const BuildRequest& request) {
+                       {
+                         const std::lock_guard lock(mutex);
+                         ++builds[request.trace_json];
+                       }
+                       while (!may_build) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+                       return TextModule(request);
+                     },
+                 .slots = 1});
+  JobRequest first = farm.RequestFor(1, "a"), second = farm.RequestFor(1, "b");
+  first.spec.is_fresh = second.spec.is_fresh = true;
+  const int64_t one = farm.Submit(first), two = farm.Submit(second);
+  farm.Until([&] { return farm.CountStates(one)["BUILDING"] == 1 && farm.CountStates(two)["BUILDING"] == 1; });
+  may_build = true;
+  farm.AddDevice("d1");
+  ASSERT_TRUE(farm.WaitFor(one));
+  ASSERT_TRUE(farm.WaitFor(two));
+  EXPECT_THAT(farm.CountStates(one), ElementsAre(Pair("OK", 1)));
+  EXPECT_THAT(farm.CountStates(two), ElementsAre(Pair("OK", 1)));
+  EXPECT_THAT(builds, ElementsAre(Pair(testing::_, 1))) << "both began with the schedule as it is written";
+  const std::optional<FarmStatistics> counted = farm.coordinator().Statistics(kHangGuard);
+  ASSERT_TRUE(counted.has_value());
+  EXPECT_EQ(counted->counters.builds_merged, 1);
+  EXPECT_EQ(counted->counters.builds.at(TrialState::kBuilt), 2);
+  EXPECT_GE(counted->counters.measurements.at(TrialState::kOk), 2);
+}
+
 TEST(Coordinator, LetsTwoJobsShareADevice) {
   std::atomic<bool> both_wait = false;  // The first does not get through before the second wants the device.
   FakeFarm farm;

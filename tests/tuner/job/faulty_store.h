@@ -134,6 +134,10 @@ class FaultyStore : public Store {
   Status EndLease(int64_t device_id, int64_t epoch, LeaseState end) override {
     return Try("EndLease", [&] { return store_->EndLease(device_id, epoch, end); });
   }
+  StatusOr<std::vector<AttemptRow>> ListAttempts(int64_t trial_id) override { return store_->ListAttempts(trial_id); }
+  StatusOr<std::vector<TuningRecord>> RecordsOfTrial(int64_t trial_id) override {
+    return store_->RecordsOfTrial(trial_id);
+  }
   Status SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) override {
     return Try("SetDeviceService", [&] { return store_->SetDeviceService(device_id, service, by); });
   }
