@@ -291,6 +291,22 @@ StatusOr<ChaosReport> RunChaos(const ChaosOptions& options) {
   return report;
 }
 
+namespace {
+
+// How long the one that ran less ran, of two on one board between two looks.
+double LongestOverlapMs(const std::vector<BoardSample>& samples) {
+  int64_t longest = 0;
+  for (const BoardSample& sample : samples) {
+    std::vector<int64_t> ran;
+    for (const auto& [pid, nanos] : sample.ran_ns) ran.push_back(nanos);
+    std::sort(ran.rbegin(), ran.rend());
+    longest = std::max(longest, ran[1]);
+  }
+  return static_cast<double>(longest) / 1e6;
+}
+
+}  // namespace
+
 std::string ChaosReport::Summary() const {
   size_t late = 0;
   for (const BookedRecord& record : books.records) late += record.is_late ? 1 : 0;
@@ -303,9 +319,9 @@ std::string ChaosReport::Summary() const {
   for (const BoardDeath& death : history.deaths) deaths += fmt::format(" {:.1f}", death.requeued_after.value_or(-1));
   return fmt::format(
       "{} jobs, {} trials, {} records ({} late), {} results seen in spools, {} unexpected ends; server at most {} "
-      "descriptors, {} MiB; re-queued after a dead board:{} s",
+      "descriptors, {} MiB; on one board two ran for {:.1f} ms at most; re-queued after a dead board:{} s",
       history.jobs.size(), books.trials.size(), books.records.size(), late, history.spooled.size(), history.ends.size(),
-      descriptors, resident_bytes >> 20, deaths.empty() ? " -" : deaths);
+      descriptors, resident_bytes >> 20, LongestOverlapMs(history.boards), deaths.empty() ? " -" : deaths);
 }
 
 }  // namespace lathe::chaos

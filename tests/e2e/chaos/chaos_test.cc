@@ -43,7 +43,7 @@ TEST(PlanTest, HasEveryKindOfFaultWithinTenMinutesAndEndsInTime) {
       last = fault.at;
       kinds.insert(fault.kind);
     }
-    EXPECT_EQ(kinds.size(), 16u) << "seed " << seed;
+    EXPECT_EQ(kinds.size(), 17u) << "seed " << seed;
   }
 }
 
@@ -56,6 +56,20 @@ TEST(PlanTest, LeavesTheServerAloneWhileItTakesADeadBoardsTrials) {
       for (const Fault& fault : plan) {
         const bool is_at_once = fault.at < death.at + death.lasts && death.at < fault.at + fault.lasts;
         EXPECT_FALSE(is_at_once && fault.role == Role::kServer) << "seed " << seed << ": " << fault.ToString();
+      }
+    }
+  }
+}
+
+TEST(PlanTest, KillsAllOnlyWhileNothingElseIsDoneToAProcess) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    const std::vector<Fault> plan = DrawPlan(seed, seconds(600), {});
+    for (const Fault& all : plan) {
+      if (all.kind != FaultKind::kKillAll) continue;
+      for (const Fault& fault : plan) {
+        const bool is_at_once = fault.at < all.at + all.lasts && all.at < fault.at + fault.lasts;
+        EXPECT_FALSE(&fault != &all && is_at_once && fault.kind <= FaultKind::kDeadBoard)
+            << "seed " << seed << ": " << fault.ToString();
       }
     }
   }
@@ -355,6 +369,14 @@ INSTANTIATE_TEST_SUITE_P(
                   "job a: event 5 came after 5"},
         BreakCase{"TrialEndedTwice", [](Kept& k) { k.history.jobs[0].sights[2].events[0].subject = 10; },
                   "job a: trial 10 ended twice"},
+        BreakCase{"CancelForgotten", [](Kept& k) { k.history.jobs[0].cancelled = "CANCELLED"; },
+                  "job a is DONE at the end, CANCELLED required"},
+        BreakCase{"CancelledOverspent",
+                  [](Kept& k) {
+                    k.history.jobs[0].cancelled = "CANCELLED";
+                    k.books.tasks[0].budget = 1;
+                  },
+                  "task 7 spent 2 trials of 1"},
         BreakCase{"NotDone", [](Kept& k) { k.history.jobs[0].sights[2].state = "FAILED"; },
                   "job a is FAILED at the end"},
         BreakCase{"NeverSeen", [](Kept& k) { k.history.jobs[0].sights.clear(); }, "job a is never seen at the end"},

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,7 +39,12 @@ void WriteShift(const std::string& path, int64_t seconds) {
 void Fill(const std::string& folder) {
   const int fd = open((folder + "/ballast").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (fd < 0) return;
-  const std::string zeros(1 << 20, '\0');
+  const std::string zeros(4096, '\0');
+  for (off_t piece = 64 << 20; piece >= 4096; piece /= 2) {
+    struct stat file{};
+    while (fstat(fd, &file) == 0 && fallocate(fd, 0, file.st_size, piece) == 0) {
+    }
+  }
   for (size_t piece = zeros.size(); piece > 0;)
     if (write(fd, zeros.data(), piece) <= 0) piece /= 2;
   close(fd);
@@ -254,6 +260,10 @@ bool Farm::Begin(const Fault& fault) {
     case FaultKind::kDeadBoard:
     case FaultKind::kFewDescriptors:
       return BeginOnProcess(fault);
+    case FaultKind::kKillAll:
+      for (Member* each : Everybody()) each->process->Signal(SIGKILL);
+      for (Member* each : Everybody()) Take(*each);
+      return true;
     case FaultKind::kDiskFull:
       ++member.lacks;
       full_.insert(&member);
@@ -280,10 +290,14 @@ bool Farm::BeginOnProcess(const Fault& fault) {
     LimitDescriptors(member.process->pid(), fault.detail);
     return true;
   }
+  Take(member);
+  return true;
+}
+
+void Farm::Take(Member& member) {
   member.is_away = true;
   if (&member == &server_) knows_server_ = false;
   member.process->Kill();
-  return true;
 }
 
 bool Farm::BeginOnChild(const Fault& fault) {
@@ -301,8 +315,9 @@ void Farm::End(const Fault& fault) {
   }
   Member& member = MemberOf(fault.role, fault.which);
   if (fault.kind == FaultKind::kKill || fault.kind == FaultKind::kDeadBoard) {
-    member.is_away = false;
-    if (!member.process->IsRunning()) Restart(member);
+    GiveBack(member);
+  } else if (fault.kind == FaultKind::kKillAll) {
+    for (Member* each : Everybody()) GiveBack(*each);
   } else if (fault.kind == FaultKind::kStop) {
     member.process->Signal(SIGCONT);
   } else if (fault.kind == FaultKind::kFewDescriptors) {
@@ -339,6 +354,11 @@ void Farm::SetLink(const Fault& fault, bool is_on) {
   }
   proxy_->SetWeather(link, Way::kUp, up);
   proxy_->SetWeather(link, Way::kDown, down);
+}
+
+void Farm::GiveBack(Member& member) {
+  member.is_away = false;
+  if (!member.process->IsRunning()) Restart(member);
 }
 
 void Farm::Restart(Member& member) {

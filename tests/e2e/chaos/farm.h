@@ -74,6 +74,8 @@ class Farm {
   bool BeginOnChild(const Fault& fault);
   void SetLink(const Fault& fault, bool is_on);
   void FindServer();
+  void Take(Member& member);  // kill -9, until GiveBack.
+  void GiveBack(Member& member);
   void Restart(Member& member);
   void NoteEnd(Member& member, double seconds);
 

@@ -33,7 +33,8 @@ struct WatchedJob {
   int64_t id = 0, budget = 0;
   double acknowledged_at = 0;
   std::vector<Sight> sights;
-  std::optional<double> ended_at;  // When the client heard of its end.
+  std::optional<double> ended_at;        // When the client heard of its end.
+  std::optional<std::string> cancelled;  // The client asked for that, and was told that the job is in this state.
 };
 
 // A device wrote a result down: from then on it must arrive.

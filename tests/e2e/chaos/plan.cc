@@ -24,6 +24,7 @@ constexpr Card kCards[] = {
     {FaultKind::kKill, Role::kWorker, 0, 4'000},
     {FaultKind::kKill, Role::kDevice, 0, 4'000},
     {FaultKind::kKill, Role::kDevice, 0, 4'000},
+    {FaultKind::kKillAll, Role::kServer, 500, 4'000},
     {FaultKind::kKill, Role::kBuilder, 2'000, 2'000},
     {FaultKind::kKill, Role::kRunner, 2'000, 2'000},
     {FaultKind::kKill, Role::kSearch, 2'000, 2'000},
@@ -88,7 +89,7 @@ class Draw {
 
   std::vector<Fault> Faults() {
     Duration next_death = kFirstFault;
-    for (Duration now = kFirstFault; now < length_; now += Within(200, 4'000)) {
+    for (Duration now = kFirstFault; now < length_; now += Within(200, 3'000)) {
       if (now >= next_death && now + kDeadTime <= length_) {
         AddIfFree(DeadBoard(now));
         next_death = now + kDeadAgain;
@@ -151,6 +152,8 @@ class Draw {
     return true;
   }
   static bool IsSame(const Fault& a, const Fault& b) {
+    const bool is_of_all = a.kind == FaultKind::kKillAll || b.kind == FaultKind::kKillAll;
+    if (is_of_all && SeatOf(a.kind) == Seat::kProcess && SeatOf(b.kind) == Seat::kProcess) return true;
     return SeatOf(a.kind) == SeatOf(b.kind) && a.role == b.role && a.which == b.which;
   }
   // How long a dead board's trials stay with it is the server's doing only while nothing is done to the server, and
@@ -175,8 +178,9 @@ bool HasDetail(FaultKind kind) {
 }  // namespace
 
 std::string_view FaultName(FaultKind kind) {
-  constexpr std::array<std::string_view, 16> kNames = {"kill",
+  constexpr std::array<std::string_view, 17> kNames = {"kill",
                                                        "stop",
+                                                       "kill all with",
                                                        "let die",
                                                        "cut the link of",
                                                        "take down the link of",

@@ -14,6 +14,7 @@ namespace lathe::chaos {
 enum class FaultKind {
   kKill,            // kill -9; what is nobody's child is started again when the fault ends.
   kStop,            // SIGSTOP, and SIGCONT when the fault ends.
+  kKillAll,         // kill -9 of everything at once, and its start when the fault ends.
   kDeadBoard,       // kill -9 of a device that has trials, and nothing of the server's is touched meanwhile.
   kCutLink,         // Its connections are reset; new ones pass.
   kDownLink,        // Its connections are reset, and so is whoever dials.

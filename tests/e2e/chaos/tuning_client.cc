@@ -6,6 +6,9 @@ namespace lathe::chaos {
 namespace {
 
 constexpr int64_t kBudget = 12;
+constexpr std::chrono::milliseconds kPause{200};
+
+std::string StateName(v1::JobState state) { return v1::JobState_Name(state).substr(std::string("JOB_STATE_").size()); }
 
 // Of a size that no other job has: what is known already would not be measured again.
 std::string Program(int client, size_t job) {
@@ -72,7 +75,7 @@ bool TuningClient::Submit(WatchedJob& job) {
       return true;
     }
     NoteError("submit " + job.name, submitted.status());
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    std::this_thread::sleep_for(kPause);
   }
   return false;
 }
@@ -84,10 +87,32 @@ void TuningClient::Watch(WatchedJob& job) {
     const Status status = connection_->tuning().WatchJob(request, [&](const v1::WatchJobResponse& update) {
       request.set_after_cursor(update.cursor());
       Note(job, update);
-      return !gives_up_;
+      return !gives_up_ && !IsToCancel(job);
     });
     if (!status.ok()) NoteError("watch " + job.name, status);
-    if (!job.ended_at) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    if (IsToCancel(job)) Cancel(job);
+    if (!job.ended_at) std::this_thread::sleep_for(kPause);
+  }
+}
+
+bool TuningClient::IsToCancel(const WatchedJob& job) const {
+  constexpr size_t kEvery = 4;
+  constexpr int64_t kAfterTrials = 3;
+  return jobs_begun_ % kEvery == kEvery - 1 && !job.cancelled && !job.ended_at && !job.sights.empty() &&
+         job.sights.back().trials_done >= kAfterTrials;
+}
+
+void TuningClient::Cancel(WatchedJob& job) {
+  v1::CancelJobRequest request;
+  request.set_job_id(job.id);
+  while (!gives_up_) {
+    const auto cancelled = connection_->tuning().CancelJob(request);
+    if (cancelled.ok()) {
+      job.cancelled = StateName(cancelled->job().state());
+      return;
+    }
+    NoteError("cancel " + job.name, cancelled.status());
+    std::this_thread::sleep_for(kPause);
   }
 }
 
@@ -97,8 +122,7 @@ void TuningClient::Note(WatchedJob& job, const v1::WatchJobResponse& update) con
     sight.trials_done += task.trials_done();
     sight.trials_known += task.trials_known();
   }
-  const std::string state = v1::JobState_Name(update.job().state());
-  sight.state = state.substr(std::string("JOB_STATE_").size());
+  sight.state = StateName(update.job().state());
   for (const v1::JobEvent& event : update.events())
     sight.events.push_back({event.cursor(), event.kind(), event.subject_id(), event.detail()});
   if (update.job().state() >= v1::JOB_STATE_DONE && !job.ended_at) job.ended_at = sight.at;

@@ -32,6 +32,9 @@ class TuningClient {
   void Run();
   bool Submit(WatchedJob& job);
   void Watch(WatchedJob& job);
+  // Every fourth job, when it has a few trials.
+  bool IsToCancel(const WatchedJob& job) const;
+  void Cancel(WatchedJob& job);
   void Note(WatchedJob& job, const v1::WatchJobResponse& update) const;
   void NoteError(const std::string& what, const Status& status);
 
