@@ -143,6 +143,7 @@ class Run {
   void FollowDeath(Underway& underway);
   void Look();
   void LookAtSpools();
+  bool AreSpoolsEmpty() const;
   void TakeEnds();
   void Finish();
 
@@ -169,13 +170,13 @@ void Run::Go(int clients) {
   history_.faults_end = Seconds();
   Say("the faults are over");
   for (const auto& client : clients_) client->BeginNoMore();
-  Until([&] {
-    return std::all_of(clients_.begin(), clients_.end(), [](const auto& client) { return client->IsDone(); }) ||
-           Seconds() > history_.faults_end + options_.bounds.settle_s;
-  });
-  is_at_rest_ = std::all_of(clients_.begin(), clients_.end(), [](const auto& client) { return client->IsDone(); });
+  const double limit = history_.faults_end + options_.bounds.settle_s;
+  const auto is_done = [](const auto& client) { return client->IsDone(); };
+  Until([&] { return std::all_of(clients_.begin(), clients_.end(), is_done) || Seconds() > limit; });
+  is_at_rest_ = std::all_of(clients_.begin(), clients_.end(), is_done);
   Say("{}", is_at_rest_ ? "all jobs have ended" : "jobs have not ended");
   for (const auto& client : clients_) client->GiveUp();
+  Until([&] { return AreSpoolsEmpty() || Seconds() > limit; });  // Late results are data, too.
   Until([&, rest_until = Seconds() + kRest] { return Seconds() >= rest_until; });
   Finish();
 }
@@ -208,6 +209,12 @@ void Run::Until(const std::function<bool()>& is_over) {
 void Run::LookAtSpools() {
   for (int device = 0; device < static_cast<int>(farm_.RunnerPaths().size()); ++device)
     for (const SpooledResult& result : SpooledAt(farm_.SpoolOf(device), device)) spooled_.insert(result);
+}
+
+bool Run::AreSpoolsEmpty() const {
+  for (int device = 0; device < static_cast<int>(farm_.RunnerPaths().size()); ++device)
+    if (!SpooledAt(farm_.SpoolOf(device), device).empty()) return false;
+  return true;
 }
 
 void Run::TakeEnds() {

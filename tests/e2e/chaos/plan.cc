@@ -89,7 +89,7 @@ class Draw {
 
   std::vector<Fault> Faults() {
     Duration next_death = kFirstFault;
-    for (Duration now = kFirstFault; now < length_; now += Within(200, 3'000)) {
+    for (Duration now = kFirstFault; now < length_; now += Within(100, PaceAt(now))) {
       if (now >= next_death && now + kDeadTime <= length_) {
         AddIfFree(DeadBoard(now));
         next_death = now + kDeadAgain;
@@ -104,6 +104,16 @@ class Draw {
   Duration Within(int64_t low_ms, int64_t high_ms) { return std::chrono::milliseconds(Between(low_ms, high_ms)); }
   int64_t Between(int64_t low, int64_t high) {
     return low + static_cast<int64_t>(random_.Below(static_cast<uint64_t>(high - low + 1)));
+  }
+  // The longest time from one fault to the next: storms and quieter times, drawn anew every half minute.
+  int64_t PaceAt(Duration now) {
+    constexpr int64_t kPaces[] = {800, 3'000, 8'000};
+    constexpr Duration kLasts = std::chrono::seconds(30);
+    if (now >= pace_until_) {
+      pace_ = kPaces[random_.Below(std::size(kPaces))];
+      pace_until_ = now + kLasts;
+    }
+    return pace_;
   }
   int MembersOf(Role role) const {
     if (role == Role::kWorker || role == Role::kBuilder) return members_.workers;
@@ -166,6 +176,8 @@ class Draw {
   Random random_;
   const Duration length_;
   const Members& members_;
+  int64_t pace_ = 0;
+  Duration pace_until_{};
   std::vector<const Card*> deck_;
   std::vector<Fault> faults_;
 };
