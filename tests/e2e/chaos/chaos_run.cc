@@ -94,12 +94,21 @@ std::set<std::pair<int64_t, int64_t>> TrialsAt(const std::string& database, cons
   return held;
 }
 
+// Of all threads.
+double ProcessorSeconds(pid_t pid) {
+  const std::string stat = TextOf(fmt::format("/proc/{}/stat", pid));
+  long long user = 0, system = 0;
+  const size_t name_end = std::min(stat.rfind(')'), stat.size());
+  std::sscanf(stat.c_str() + name_end, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lld %lld", &user, &system);
+  return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
 ServerSample LookAtServer(double at, pid_t pid, bool is_at_rest) {
   std::error_code error;
   long long pages = 0, resident = 0;
   std::sscanf(TextOf(fmt::format("/proc/{}/statm", pid)).c_str(), "%lld %lld", &pages, &resident);
   const auto open = std::distance(fs::directory_iterator(fmt::format("/proc/{}/fd", pid), error), {});
-  return {at, pid, open, resident * sysconf(_SC_PAGESIZE), is_at_rest};
+  return {at, pid, open, resident * sysconf(_SC_PAGESIZE), is_at_rest, ProcessorSeconds(pid)};
 }
 
 // Kernel threads and strangers are neither; whoever runs from the farm's folder or has its mark is.
@@ -287,7 +296,9 @@ StatusOr<ChaosReport> RunChaos(const ChaosOptions& options) {
   if (!members.has_disks) fmt::print("without full disks: this process may not mount any\n");
   fs::create_directories(options.folder);
   ASSIGN_OR_RETURN(const std::unique_ptr<Farm> farm, Farm::Start({options.folder, options.seed, members}));
-  Run run(options, DrawPlan(options.seed, options.faults_for, members), *farm);
+  std::vector<Fault> plan = DrawPlan(options.seed, options.faults_for, members);
+  std::erase_if(plan, [&](const Fault& fault) { return fault.ToString().find(options.only) == std::string::npos; });
+  Run run(options, std::move(plan), *farm);
   run.Go(members.clients);
   ChaosReport report{.history = run.TakeHistory()};
   ASSIGN_OR_RETURN(report.books, ReadBooks(farm->database(), report.history.jobs));
@@ -312,6 +323,21 @@ double LongestOverlapMs(const std::vector<BoardSample>& samples) {
   return static_cast<double>(longest) / 1e6;
 }
 
+// The largest share of a processor that the server took between two looks that were half a second apart or more.
+double BusiestServer(const std::vector<ServerSample>& samples, double& at) {
+  constexpr double kApart = 0.5;
+  double busiest = 0;
+  for (size_t i = 1; i < samples.size(); ++i) {
+    const ServerSample &before = samples[i - 1], &now = samples[i];
+    if (before.pid != now.pid || now.at - before.at < kApart) continue;
+    const double share = (now.processor_s - before.processor_s) / (now.at - before.at);
+    if (share <= busiest) continue;
+    busiest = share;
+    at = now.at;
+  }
+  return busiest;
+}
+
 }  // namespace
 
 std::string ChaosReport::Summary() const {
@@ -324,11 +350,15 @@ std::string ChaosReport::Summary() const {
   }
   std::string deaths;
   for (const BoardDeath& death : history.deaths) deaths += fmt::format(" {:.1f}", death.requeued_after.value_or(-1));
+  double busiest_at = 0;
+  const double busiest = BusiestServer(history.server, busiest_at);
   return fmt::format(
       "{} jobs, {} trials, {} records ({} late), {} results seen in spools, {} unexpected ends; server at most {} "
-      "descriptors, {} MiB; on one board two ran for {:.1f} ms at most; re-queued after a dead board:{} s",
+      "descriptors, {} MiB, {:.0f} % of a CPU (at {:.0f} s); on one board two ran for {:.1f} ms at most; re-queued "
+      "after a dead board:{} s",
       history.jobs.size(), books.trials.size(), books.records.size(), late, history.spooled.size(), history.ends.size(),
-      descriptors, resident_bytes >> 20, LongestOverlapMs(history.boards), deaths.empty() ? " -" : deaths);
+      descriptors, resident_bytes >> 20, 100 * busiest, busiest_at, LongestOverlapMs(history.boards),
+      deaths.empty() ? " -" : deaths);
 }
 
 }  // namespace lathe::chaos

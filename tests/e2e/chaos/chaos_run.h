@@ -11,6 +11,7 @@ struct ChaosOptions {
   uint64_t seed = 0;
   Duration faults_for = std::chrono::seconds(90);
   std::string folder;  // Made if it is not there; stays.
+  std::string only;    // Of the plan's faults those whose words have this in them; empty: all.
   Bounds bounds;
 };
 

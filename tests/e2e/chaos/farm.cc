@@ -138,6 +138,7 @@ std::vector<std::string> Farm::EnvironmentOf(const std::string& name) const {
           "TMPDIR=" + folder + "/tmp",
           fmt::format("LATHE_CPU_LOCKS={}/locks.{}", folder, name),  // Boards may share a CPU: they only pretend.
           fmt::format("LATHE_CHAOS_CLOCK={}/{}.clock", folder, name),
+          "GRPC_VERBOSITY=ERROR",  // Its last words.
           "LD_PRELOAD=" LATHE_CLOCK_SHIM};
 }
 
@@ -146,8 +147,9 @@ void Farm::MakeMembers() {
   const std::vector<int> cpus = AllowedCpus();
   const auto make = [&](const std::string& name, const std::string& disk, std::vector<std::string> arguments) {
     Member member;
-    member.process = std::make_unique<FarmProcess>(ProcessPlace{
-        name, std::move(arguments), EnvironmentOf(name), folder + "/" + name + ".out", folder + "/" + name + ".log"});
+    member.process =
+        std::make_unique<FarmProcess>(ProcessPlace{name, std::move(arguments), EnvironmentOf(name),
+                                                   folder + "/" + name + ".out", folder + "/" + name + ".log", folder});
     member.disk = disk;
     member.clock = folder + "/" + name + ".clock";
     WriteShift(member.clock, 0);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +22,11 @@ std::string EndingOf(int status) {
 }
 
 // Behind the fork: nothing but system calls until exec.
-[[noreturn]] void Become(char* const* argv, char* const* environment, int out, int log, pid_t parent) {
+[[noreturn]] void Become(char* const* argv, char* const* environment, int out, int log, const char* folder,
+                         pid_t parent) {
+  const rlimit all{RLIM_INFINITY, RLIM_INFINITY};
+  setrlimit(RLIMIT_CORE, &all);
+  if (*folder != '\0' && chdir(folder) != 0) _exit(127);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   dup2(out, STDOUT_FILENO);
@@ -50,7 +55,7 @@ void FarmProcess::Start() {
   const int log = open(place_.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   const pid_t parent = getpid();
   pid_ = fork();
-  if (pid_ == 0) Become(argv.data(), variables.data(), out, log, parent);
+  if (pid_ == 0) Become(argv.data(), variables.data(), out, log, place_.folder.c_str(), parent);
   close(out);
   close(log);
 }

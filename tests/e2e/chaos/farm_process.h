@@ -14,6 +14,7 @@ struct ProcessPlace {
   std::vector<std::string> arguments;    // The program first, in the build's bin folder or as a path.
   std::vector<std::string> environment;  // "NAME=value", beside what this process has.
   std::string out, log;                  // Files: its stdout, new at each start; its stderr, which goes on.
+  std::string folder;                    // It runs there, and leaves its core there if it crashes; empty: here.
 };
 
 // Not thread-safe, and to be started by the main thread: the process ends with the thread that started it.

@@ -73,6 +73,7 @@ struct ServerSample {
   pid_t pid = 0;
   int64_t descriptors = 0, resident_bytes = 0;
   bool is_at_rest = false;  // No job is open, nothing is done to the farm.
+  double processor_s = 0;   // Since the process began.
 };
 
 struct History {

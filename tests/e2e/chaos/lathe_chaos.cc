@@ -10,10 +10,11 @@
 namespace {
 
 constexpr char kUsage[] =
-    "usage: lathe-chaos [--seed N] [--seconds S] [--folder FOLDER] [--plan]\n"
+    "usage: lathe-chaos [--seed N] [--seconds S] [--folder FOLDER] [--only WORDS] [--plan]\n"
     "  --seed N         of the plan and of what links do (default: $LATHE_SEED, else drawn)\n"
     "  --seconds S      faults happen for so long (default 90); it takes as long again until all is quiet\n"
     "  --folder FOLDER  the farm's; stays (default: one in /tmp, which goes unless a promise was broken)\n"
+    "  --only WORDS     leave out faults whose words do not have these in them: to find out which one it takes\n"
     "  --plan           print what would happen, and do nothing\n";
 
 struct Options {
@@ -42,6 +43,8 @@ std::optional<Options> Parse(int argc, char** argv) {
       options.chaos.seed = std::strtoull(value, nullptr, 10);
     } else if (flag == "--seconds" && std::atoi(value) > 0) {
       options.chaos.faults_for = std::chrono::seconds(std::atoi(value));
+    } else if (flag == "--only") {
+      options.chaos.only = value;
     } else if (flag == "--folder" && *value != '\0') {
       options.chaos.folder = value;
       options.keeps_folder = true;
