@@ -20,6 +20,8 @@
 static const int64_t kSecond = 1000000000;
 /* Monotonic times are seconds since the machine started; less than this. Wall clock times are more. */
 static const time_t kFirstWallSecond = 1000000000;
+/* Later is never: in nanoseconds it would not fit. */
+static const time_t kLastWallSecond = 9000000000;
 
 static const volatile int64_t kNoShift = 0;
 static const volatile int64_t* shift = &kNoShift;
@@ -39,7 +41,7 @@ static struct timespec Shifted(struct timespec time, int64_t by) {
 }
 /* What the kernel is to wait for, where the caller waits for `until` of the shifted clock. */
 static const struct timespec* RealUntil(const struct timespec* until, struct timespec* room) {
-  if (until == NULL || until->tv_sec < kFirstWallSecond) return until;
+  if (until == NULL || until->tv_sec < kFirstWallSecond || until->tv_sec > kLastWallSecond) return until;
   *room = Shifted(*until, -*shift);
   return room;
 }

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr double kRestartAfter = 1, kExcusedFor = 5;
+constexpr double kRestartAfter = 1, kExcusedFor = 5, kAbortExcusedFor = 1;
 constexpr int kReadyMs = 30'000, kStopMs = 30'000;
 constexpr char kServerDisk[] = "size=192m", kDeviceDisk[] = "size=64m";
 
@@ -290,6 +290,8 @@ bool Farm::BeginOnProcess(const Fault& fault) {
   if (fault.kind == FaultKind::kFewDescriptors) {
     ++member.lacks;
     LimitDescriptors(member.process->pid(), fault.detail);
+    for (int link = 0; &member == &server_ && link < LinkOf(Role::kClient, place_.members.clients); ++link)
+      proxy_->Cut(link);
     return true;
   }
   Take(member);
@@ -388,7 +390,9 @@ void Farm::NoteEnd(Member& member, double seconds) {
   if (member.lacks > 0) member.lacked_at = seconds;
   const std::optional<std::string> end = member.process->TakeEnd();
   if (!end) return;
-  const bool is_excused = end->starts_with("exit code") && seconds - member.lacked_at < kExcusedFor;
+  // gRPC ends a process where it can have no eventfd.
+  const double excused_for = end->starts_with("exit code") ? kExcusedFor : *end == "signal 6" ? kAbortExcusedFor : 0;
+  const bool is_excused = seconds - member.lacked_at < excused_for;
   ends_.push_back({seconds, member.process->place().name, *end, is_excused});
   member.start_at = seconds + kRestartAfter;
 }

@@ -27,7 +27,7 @@ enum class FaultKind {
   kGarbledLink,     // A bit flips in each `detail`-th piece that passes.
   kTornLink,        // Half of the next piece arrives, then the connection ends.
   kDiskFull,        // Of the server's or the device's data.
-  kFewDescriptors,  // The process may open `detail` more.
+  kFewDescriptors,  // The process may open `detail` more; if it is the server, everybody has to dial anew.
   kClockStep,       // Its wall clock steps by `detail` seconds, and stays there until the fault ends.
 };
 enum class Role { kServer, kWorker, kDevice, kBuilder, kRunner, kSearch, kClient };
