@@ -190,9 +190,9 @@ Status Serve(const UpOptions& options) {
   ASSIGN_OR_RETURN(const std::unique_ptr<Farm> farm, Farm::Start(options, database));
   RETURN_IF_ERROR(CheckAuthorityIsThere(farm->coordinator().store(), database));
   ASSIGN_OR_RETURN(const Endpoint devices, farm->coordinator().gateway().Listen(device_listen));
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<FarmServer> server,
-      FarmServer::Start(farm->coordinator(), {listen, owner}, HasAuthority(database) ? AuthorityFolder(database) : ""));
+  ASSIGN_OR_RETURN(std::unique_ptr<FarmServer> server,
+                   FarmServer::Start(farm->coordinator(), {listen, owner},
+                                     HasAuthority(database) ? AuthorityFolder(database) : "", LogLine));
   CloseToOthers(owner, database);
   RETURN_IF_ERROR(farm->ResumeJobs());
   if (options.has_local_device) RETURN_IF_ERROR(AwaitLocalDevice(farm->coordinator().store(), begin));

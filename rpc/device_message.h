@@ -27,6 +27,8 @@ inline constexpr uint32_t kDeviceProtocolMax = 1;
 inline constexpr int64_t kMaxBlobBytes = 256 << 20;
 inline constexpr int64_t kBlobWindowBytes = 256 << 10;
 inline constexpr int kMaxDesiredSpecs = 3;
+// A feature: the server answers heartbeats, and a device that hears nothing for long dials anew.
+inline constexpr std::string_view kAnswersFeature = "answers";
 
 // The message's name, for error texts: "Hello", "Desired".
 std::string_view DeviceMessageName(const DeviceMessage& message);

@@ -11,6 +11,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr Duration kWelcomeWithin = seconds(5);
+// Longer than a server that was only stopped is given: its devices need not come back all at once.
+constexpr Duration kHearWithin = seconds(60);
 constexpr Duration kFirstBackoff = milliseconds(500);
 constexpr Duration kLastBackoff = seconds(30);
 constexpr Duration kDefaultHeartbeat = seconds(5);
@@ -94,7 +96,7 @@ void DeviceSession::DropLink(const std::string& reason, bool is_hopeless, Action
 
 void DeviceSession::WaitAndRedial(Actions& actions) {
   link_ = Link::kDown;
-  welcome_deadline_ = heartbeat_at_ = std::nullopt;
+  welcome_deadline_ = heartbeat_at_ = hear_by_ = std::nullopt;
   last_declared_.clear();
   chunks_.clear();
   for (auto& [digest, blob] : blobs_) {
@@ -108,6 +110,7 @@ void DeviceSession::WaitAndRedial(Actions& actions) {
 
 void DeviceSession::On(const MessageArrived& event, TimePoint now, Actions& actions) {
   if (link_ == Link::kDown) return;  // Was on its way when the link was closed.
+  if (hear_by_) hear_by_ = now + kHearWithin;
   const DeviceMessage& message = event.message;
   if (const auto* welcome = std::get_if<v1::Welcome>(&message)) return Accept(*welcome, now, actions);
   if (const auto* mismatch = std::get_if<v1::VersionMismatch>(&message))
@@ -151,6 +154,8 @@ void DeviceSession::Accept(const v1::Welcome& message, TimePoint now, Actions& a
   backoff_ = kFirstBackoff;
   if (message.heartbeat_ns() > 0)
     heartbeat_ = std::clamp<Duration>(Duration(message.heartbeat_ns()), milliseconds(100), seconds(10));
+  const auto& agreed = message.features();
+  if (std::find(agreed.begin(), agreed.end(), kAnswersFeature) != agreed.end()) hear_by_ = now + kHearWithin;
   actions.push_back(TellOperator{"connected"});
   for (const auto& [key, result] : spool_) actions.push_back(SendMessage{result});
   if (message.has_desired()) Accept(message.desired(), now, actions);
@@ -459,6 +464,8 @@ void DeviceSession::GoIfFree(TimePoint now, Actions& actions) {
 void DeviceSession::On(const TimeCame&, TimePoint now, Actions& actions) {
   if (welcome_deadline_ && *welcome_deadline_ <= now)
     DropLink("greet server: no Welcome within 5 s; connection closed", false, actions);
+  if (hear_by_ && *hear_by_ <= now)
+    DropLink("device link: nothing from the server for 60 s; connection closed", false, actions);
   for (Slot& slot : slots_) {
     if (!slot.deadline || *slot.deadline > now) continue;
     if (slot.phase == Phase::kStarting) {
@@ -478,6 +485,7 @@ std::optional<TimePoint> DeviceSession::NextDeadline() const {
     if (time && (!next || *time < *next)) next = time;
   };
   consider(welcome_deadline_);
+  consider(hear_by_);
   consider(heartbeat_at_);
   for (const Slot& slot : slots_) consider(slot.deadline);
   return next;

@@ -113,7 +113,7 @@ struct DeviceSessionOptions {
   v1::DeviceFacts facts;
   std::string build_id;
   uint64_t instance = 0;  // Random per process.
-  std::vector<std::string> features;
+  std::vector<std::string> features = {std::string(kAnswersFeature)};
   std::vector<v1::MeasureResult> spooled;  // Found on disk at start.
   size_t spool_limit = 1000;               // Results; and spool_limit_bytes of them.
   int64_t spool_limit_bytes = 64 << 20;
@@ -208,6 +208,7 @@ class DeviceSession {
   Duration backoff_;
   Duration heartbeat_;
   std::optional<TimePoint> welcome_deadline_, heartbeat_at_;
+  std::optional<TimePoint> hear_by_;  // Of a server that answers: when the link is of no use any more.
   int64_t epoch_seen_ = 0;
   int64_t progress_ = 0;
   int64_t free_disk_bytes_ = 0;

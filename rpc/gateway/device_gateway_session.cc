@@ -18,11 +18,14 @@ constexpr size_t kMaxTransfers = 16;
 DeviceGatewaySession::DeviceGatewaySession(GatewaySessionOptions options, TimePoint now)
     : options_(std::move(options)),
       state_(options_.is_encrypted ? State::kShaking : State::kGreeting),
+      last_said_(now),
       last_heard_(now) {}
 
 std::vector<GatewayAction> DeviceGatewaySession::Step(const GatewayEvent& event, TimePoint now) {
   Actions actions;
   if (state_ != State::kClosed) std::visit([&](const auto& e) { On(e, now, actions); }, event);
+  const auto says = [](const GatewayAction& action) { return std::holds_alternative<GatewaySend>(action); };
+  if (std::any_of(actions.begin(), actions.end(), says)) last_said_ = now;
   return actions;
 }
 
@@ -88,7 +91,7 @@ void DeviceGatewaySession::On(const GatewayReceived& event, TimePoint now, Actio
         actions);
   }
   if (const auto* current = std::get_if<v1::Current>(&message))
-    Take(*current, actions);
+    Take(*current, now, actions);
   else if (const auto* need = std::get_if<v1::NeedBlobs>(&message))
     Take(*need, actions);
   else if (const auto* credit = std::get_if<v1::BlobCredit>(&message))
@@ -167,21 +170,27 @@ void DeviceGatewaySession::On(const DeviceAdmitted& event, TimePoint, Actions& a
     if (std::find(options_.features.begin(), options_.features.end(), feature) != options_.features.end())
       welcome.add_features(feature);
   }
+  const auto& agreed = welcome.features();
+  answers_ = std::find(agreed.begin(), agreed.end(), kAnswersFeature) != agreed.end();
   welcome.set_heartbeat_ns(options_.heartbeat.count());
   welcome.set_max_blob_bytes(kMaxBlobBytes);
   welcome.set_server_unix_ns(options_.unix_ns);
-  *welcome.mutable_desired() = event.desired;
+  *welcome.mutable_desired() = desired_ = event.desired;
   actions.push_back(GatewaySend{std::move(welcome)});
 }
 
 void DeviceGatewaySession::On(const DesiredChanged& event, TimePoint, Actions& actions) {
-  if (state_ == State::kOpen) actions.push_back(GatewaySend{event.desired});
+  if (state_ != State::kOpen) return;
+  desired_ = event.desired;
+  actions.push_back(GatewaySend{event.desired});
 }
 
-void DeviceGatewaySession::Take(const v1::Current& message, Actions& actions) {
+void DeviceGatewaySession::Take(const v1::Current& message, TimePoint now, Actions& actions) {
   const Status status = CheckCurrent(message);
   if (!status.ok())
     return Close(fmt::format("device \"{}\": {}; connection closed", device_, status.message()), actions);
+  // Before anybody hears of it and desires something else.
+  if (answers_ && now - last_said_ >= options_.heartbeat / 2) actions.push_back(GatewaySend{desired_});
   actions.push_back(DeviceSpoke{message});
 }
 

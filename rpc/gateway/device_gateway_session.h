@@ -93,7 +93,7 @@ struct GatewaySessionOptions {
   std::string build_id;
   Duration heartbeat = std::chrono::seconds(5);
   Duration silence_limit = std::chrono::seconds(30);  // Then the connection is closed.
-  std::vector<std::string> features;
+  std::vector<std::string> features = {std::string(kAnswersFeature)};
   int64_t unix_ns = 0;        // Told to the device, for display.
   bool is_encrypted = false;  // Then PeerKnown comes before any message; else the peer is believed.
 };
@@ -129,7 +129,7 @@ class DeviceGatewaySession {
   void Ask(const DeviceMessage& message, GatewayAction request, Actions& actions);
   void Greet(const v1::Hello& hello, Actions& actions);
   Status CheckPeer(const v1::Hello& hello) const;
-  void Take(const v1::Current& message, Actions& actions);
+  void Take(const v1::Current& message, TimePoint now, Actions& actions);
   void Take(const v1::NeedBlobs& message, Actions& actions);
   void Take(const v1::BlobCredit& message, Actions& actions);
   void Take(const v1::MeasureResult& message, Actions& actions);
@@ -141,6 +141,9 @@ class DeviceGatewaySession {
   GatewayPeer peer_;
   std::string device_;
   v1::Hello hello_;
+  v1::Desired desired_;   // As last said.
+  bool answers_ = false;  // Both announced it.
+  TimePoint last_said_;
   TimePoint last_heard_;            // Before Hello: when it connected, whatever else it says.
   std::deque<Transfer> transfers_;  // The first one is being read; in the order asked for.
   bool is_reading_ = false;

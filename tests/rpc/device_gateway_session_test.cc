@@ -80,6 +80,30 @@ TEST_F(DeviceGatewaySessionTest, ChoosesTheHighestCommonVersion) {
   EXPECT_EQ(welcome[0].desired().epoch(), 4);
 }
 
+TEST_F(DeviceGatewaySessionTest, SaysAgainWhatItDesiresWhereItSaidNothingForHalfAHeartbeat) {
+  v1::Hello hello = Hello();
+  hello.add_features(std::string(kAnswersFeature));
+  Receive(hello);
+  DeviceAdmitted admitted;
+  admitted.desired.set_epoch(4);
+  EXPECT_THAT(Sent<v1::Welcome>(Step(admitted)).at(0).features(), testing::ElementsAre(kAnswersFeature));
+  EXPECT_THAT(Sent<v1::Desired>(Receive(v1::Current())), testing::IsEmpty());
+  now_ += seconds(5);
+  EXPECT_EQ(Sent<v1::Desired>(Receive(v1::Current())).at(0).epoch(), 4);
+  EXPECT_THAT(Sent<v1::Desired>(Receive(v1::Current())), testing::IsEmpty());
+  DesiredChanged changed;
+  changed.desired.set_epoch(5);
+  Step(changed);
+  now_ += seconds(5);
+  EXPECT_EQ(Sent<v1::Desired>(Receive(v1::Current())).at(0).epoch(), 5);
+}
+
+TEST_F(DeviceGatewaySessionTest, SaysNothingTwiceToADeviceThatDoesNotExpectAnswers) {
+  Open();
+  now_ += seconds(5);
+  EXPECT_THAT(Sent<v1::Desired>(Receive(v1::Current())), testing::IsEmpty());
+}
+
 TEST_F(DeviceGatewaySessionTest, NamesBothSidesOfAVersionMismatch) {
   v1::Hello hello = Hello();
   hello.set_proto_min(2);

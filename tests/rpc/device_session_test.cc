@@ -98,6 +98,32 @@ TEST_F(DeviceSessionTest, MeasuresOneWhileTheNextIsReady) {
   EXPECT_EQ(Only<GoRunner>(actions)[0].runner, 2u);
 }
 
+// What is between the two may keep a connection open whose other end is long gone: a tunnel, a proxy, a router.
+TEST_F(DeviceSessionTest, DialsAnewWhenAServerThatAnswersSaysNothingForAMinute) {
+  Step(LinkUp{});
+  v1::Welcome welcome;
+  welcome.set_version(1);
+  welcome.add_features(std::string(kAnswersFeature));
+  Receive(welcome);
+  now_ += seconds(59);
+  EXPECT_THAT(Only<CloseLink>(Step(TimeCame{})), testing::IsEmpty());
+  Receive(Desire(1, {}));
+  now_ += seconds(59);
+  EXPECT_THAT(Only<CloseLink>(Step(TimeCame{})), testing::IsEmpty());
+  now_ += seconds(1);
+  ASSERT_LE(session_.NextDeadline(), now_);
+  const auto actions = Step(TimeCame{});
+  ASSERT_EQ(Only<CloseLink>(actions).size(), 1u);
+  EXPECT_THAT(Only<CloseLink>(actions)[0].reason, HasSubstr("device link: nothing from the server for 60 s"));
+  EXPECT_EQ(Only<ReconnectAfter>(actions).size(), 1u);
+}
+
+TEST_F(DeviceSessionTest, WaitsForAServerThatDoesNotSayThatItAnswers) {
+  Welcome();
+  now_ += seconds(3600);
+  EXPECT_THAT(Only<CloseLink>(Step(TimeCame{})), testing::IsEmpty());
+}
+
 TEST_F(DeviceSessionTest, CountsTheGapBetweenTwoTrialsOnlyIfTheSecondWaited) {
   MeasureOneReadyTwo(1);
   Step(RunnerIsTiming{1, true});

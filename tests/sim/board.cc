@@ -35,6 +35,7 @@ void Board::Crash(Duration down) {
   runners_.clear();  // They die with it.
   measuring_ = 0;
   session_.reset();
+  missed_.clear();
   alarm_.reset();
   if (link_ != nullptr) {
     link_->has_board = false;
@@ -112,12 +113,28 @@ void Board::Receive(DeviceMessage message) {
     }
     return Desire(*desired);
   }
-  if (auto* welcome = std::get_if<v1::Welcome>(&message); welcome != nullptr && world_.now < deaf_until_)
-    welcome->mutable_desired()->clear_specs();
+  if (auto* welcome = std::get_if<v1::Welcome>(&message)) Mishear(*welcome->mutable_desired());
   Step(MessageArrived{std::move(message)});
 }
 
+// What is desired of a deaf board it never takes up, however often it is told; its process must be another one.
+void Board::Mishear(v1::Desired& desired) {
+  v1::Desired heard = desired;
+  heard.clear_specs();
+  const v1::Current current = session_->Declare();
+  for (const v1::MeasureSpec& spec : desired.specs()) {
+    const bool has_it = std::any_of(current.trials().begin(), current.trials().end(), [&](const auto& trial) {
+      return trial.trial_id() == spec.trial_id() && trial.attempt() == spec.attempt();
+    });
+    const Digest key = ResultKey(spec, name_);
+    if (world_.now < deaf_until_ && !has_it) missed_.insert(key);
+    if (!missed_.contains(key)) *heard.add_specs() = spec;
+  }
+  desired = std::move(heard);
+}
+
 void Board::Desire(v1::Desired desired) {
+  Mishear(desired);
   if (world_.now < deaf_until_) return;
   // Undone: whatever comes is taken for what its present holder says.
   if (plan_.plant == Plant::kBoardForgetsEpochs && desired.epoch() < session_->epoch_seen()) {

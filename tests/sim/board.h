@@ -45,6 +45,7 @@ class Board {
   void Step(const DeviceEvent& event);
   void Dial();
   void Receive(DeviceMessage message);
+  void Mishear(v1::Desired& desired);
   void Desire(v1::Desired desired);
   void Send(DeviceMessage message);
   void EndRunner(RunnerId id, v1::MeasureResult outcome);
@@ -78,6 +79,7 @@ class Board {
   std::optional<TimePoint> alarm_;
   TimePoint deaf_until_{}, stuck_until_{}, garbled_until_{};
   std::vector<v1::Desired> former_;  // What was desired of it, whoever did.
+  std::set<Digest> missed_;          // Results that never will be: they were desired while it was deaf.
   v1::Current last_current_;
 };
 

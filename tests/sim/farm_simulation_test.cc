@@ -74,15 +74,15 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(PlantCase{Plant::kAcknowledgesBeforeCommit, 50}, PlantCase{Plant::kForgetsPowerLoss, 44},
                     PlantCase{Plant::kCommitWithoutFence, 52}, PlantCase{Plant::kFailWithoutFence, 109},
                     PlantCase{Plant::kLeasesByWallClock, 13}, PlantCase{Plant::kWaitsByWallClock, 297},
-                    PlantCase{Plant::kEffectsTriedOnce, 961}, PlantCase{Plant::kCommitsTriedOnce, 13},
+                    PlantCase{Plant::kEffectsTriedOnce, 924}, PlantCase{Plant::kCommitsTriedOnce, 13},
                     PlantCase{Plant::kPauseIsSilence, 65}, PlantCase{Plant::kClosesTasksInMemory, 8},
                     PlantCase{Plant::kTrustsProgress, 5}, PlantCase{Plant::kTrustsBuilds, 75},
-                    PlantCase{Plant::kTwinsTakeTurns, 1}, PlantCase{Plant::kAdoptsNoBuilds, 0},
-                    PlantCase{Plant::kAdoptsNoTrials, 93}, PlantCase{Plant::kLosesBoardsInMemory, 3},
+                    PlantCase{Plant::kTwinsTakeTurns, 1}, PlantCase{Plant::kAdoptsNoBuilds, 21},
+                    PlantCase{Plant::kAdoptsNoTrials, 93}, PlantCase{Plant::kLosesBoardsInMemory, 4},
                     PlantCase{Plant::kEndsLeasesInMemory, 0}, PlantCase{Plant::kBlamesNobody, 3},
-                    PlantCase{Plant::kRunnerLeftBehind, 0}, PlantCase{Plant::kBoardForgetsEpochs, 24},
+                    PlantCase{Plant::kRunnerLeftBehind, 0}, PlantCase{Plant::kBoardForgetsEpochs, 66},
                     PlantCase{Plant::kForgetsBeforeAck, 11}, PlantCase{Plant::kSpoolInMemory, 11},
-                    PlantCase{Plant::kExpiresAtStart, 199}),
+                    PlantCase{Plant::kExpiresAtStart, 1281}),
     [](const auto& info) {
       std::string name(PlantName(info.param.plant));
       std::erase(name, '-');

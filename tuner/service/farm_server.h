@@ -2,6 +2,7 @@
 // that a second process can attach to the owner of the database.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -18,8 +19,9 @@ class FarmServer {
  public:
   // `coordinator` must outlive the server. `authority_folder`: as ServiceServerOptions has it, and then over TCP
   // everybody shows who they are. Unavailable if a place is taken.
-  static StatusOr<std::unique_ptr<FarmServer>> Start(Coordinator& coordinator, std::vector<Endpoint> listen,
-                                                     const std::string& authority_folder = {});
+  static StatusOr<std::unique_ptr<FarmServer>> Start(
+      Coordinator& coordinator, std::vector<Endpoint> listen, const std::string& authority_folder = {},
+      std::function<void(std::string)> log = [](std::string) {});
   // Sends workers away, cuts watchers after a second.
   ~FarmServer();
   const std::vector<Endpoint>& endpoints() const { return server_->endpoints(); }

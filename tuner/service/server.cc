@@ -10,10 +10,10 @@
 #include "tuner/service/farm_service.h"
 #include "tuner/service/grpc_channel.h"
 #include "tuner/service/identity_service.h"
+#include "tuner/service/listener.h"
 #include "tuner/service/schedule_service.h"
 #include "tuner/service/tls_credentials.h"
 #include "tuner/service/tuning_service.h"
-#include "tuner/service/unix_socket.h"
 #include "tuner/service/worker_service.h"
 
 namespace lathe {
@@ -25,15 +25,8 @@ constexpr int kMaxStreams = 100;
 constexpr size_t kMaxBufferedBytes = 512 << 20;  // Whoever asks, known or not.
 constexpr auto kMaxConnectionAge = std::chrono::hours(1);
 
-Status Taken(const Endpoint& endpoint) {
-  return Unavailable(fmt::format(
-      "listen on {}: the address is in use or not allowed; stop who listens there or choose another with --listen",
-      endpoint.ToString()));
-}
-
 void SetArguments(grpc::ServerBuilder& builder) {
   const auto milliseconds = [](auto duration) { return static_cast<int>(std::chrono::milliseconds(duration).count()); };
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // Else a port that is taken is bound without an error.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, milliseconds(kKeepaliveInterval));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, milliseconds(kKeepaliveTimeout));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -81,6 +74,21 @@ struct ServiceServer::Shell {
   IdentityService identity;
   std::unique_ptr<WorkerService> workers;
   std::unique_ptr<grpc::Server> server;
+  // Each hands its connections to the acceptor of its place; they end before the server does.
+  std::vector<std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor>> acceptors;
+  std::vector<std::unique_ptr<Listener>> listeners;
+
+  void Accept(const Listener::Log& log) {
+    for (size_t i = 0; i < listeners.size(); ++i) {
+      listeners[i]->Start(
+          [acceptor = acceptors[i].get()](int socket) {
+            grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+            connection.fd = socket;
+            acceptor->HandleNewConnection(&connection);
+          },
+          log);
+    }
+  }
 };
 
 ServiceServer::ServiceServer() = default;
@@ -93,14 +101,14 @@ StatusOr<std::unique_ptr<ServiceServer>> ServiceServer::Start(ServiceServerOptio
   Shell& shell = *result->shell_;
   grpc::ServerBuilder builder;
   SetArguments(builder);
-  std::vector<int> ports(options.listen.size(), 0);
-  for (size_t i = 0; i < options.listen.size(); ++i) {
-    const std::string& path = options.listen[i].unix_path;
-    if (!path.empty() && SomebodyListens(path))
-      return Taken(options.listen[i]);  // gRPC would remove the socket of a living server.
-    if (options.authority_folder.empty()) RETURN_IF_ERROR(CheckOpenEndpoint(options.listen[i]));
-    builder.AddListeningPort(options.listen[i].ToString(), CredentialsOf(options.listen[i], options.authority_folder),
-                             &ports[i]);
+  for (const Endpoint& endpoint : options.listen) {
+    if (options.authority_folder.empty()) RETURN_IF_ERROR(CheckOpenEndpoint(endpoint));
+    ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, Listener::Open(endpoint));
+    result->endpoints_.push_back(listener->endpoint());
+    shell.listeners.push_back(std::move(listener));
+    shell.acceptors.push_back(builder.experimental().AddExternalConnectionAcceptor(
+        grpc::ServerBuilder::experimental_type::ExternalConnectionType::FROM_FD,
+        CredentialsOf(endpoint, options.authority_folder)));
   }
   builder.RegisterService(&shell.tuning);
   builder.RegisterService(&shell.schedules);
@@ -108,18 +116,15 @@ StatusOr<std::unique_ptr<ServiceServer>> ServiceServer::Start(ServiceServerOptio
   builder.RegisterService(&shell.identity);
   if (shell.workers != nullptr) builder.RegisterService(shell.workers.get());
   shell.server = builder.BuildAndStart();
-  for (size_t i = 0; i < ports.size(); ++i) {
-    if (ports[i] <= 0) return Taken(options.listen[i]);
-    Endpoint& endpoint = result->endpoints_.emplace_back(options.listen[i]);
-    if (endpoint.unix_path.empty()) endpoint.port = static_cast<uint16_t>(ports[i]);
-  }
   if (shell.server == nullptr) return InternalError("start server: gRPC gave no reason");
+  shell.Accept(options.log);
   shell.server->GetHealthCheckService()->SetServingStatus(true);
   return result;
 }
 
 void ServiceServer::Stop(Duration grace) {
   if (shell_ == nullptr || shell_->server == nullptr) return;
+  shell_->listeners.clear();
   shell_->server->GetHealthCheckService()->SetServingStatus(false);
   shell_->server->Shutdown(std::chrono::system_clock::now() +
                            std::chrono::duration_cast<std::chrono::system_clock::duration>(grace));

@@ -1,6 +1,7 @@
 // The server's gRPC end: all services of lathe.v1, standard health and reflection.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct ServiceServerOptions {
   bool requires_identity = false;
   // Of the authority (authority.h) by which TCP is encrypted; empty: it is open, and of this machine only.
   std::string authority_folder = {};
+  std::function<void(std::string)> log = [](std::string) {};  // From any thread.
 };
 
 class ServiceServer {
