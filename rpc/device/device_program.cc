@@ -30,6 +30,17 @@
 namespace lathe {
 namespace {
 
+// What this program was built for: a 64-bit kernel may run 32-bit systems, and calls itself what it is.
+#if defined(__x86_64__)
+constexpr const char* kMachine = "x86_64";
+#elif defined(__aarch64__)
+constexpr const char* kMachine = "aarch64";
+#elif defined(__arm__)
+constexpr const char* kMachine = "armv7l";
+#else
+#error "rpc/device/device_program.cc: name this machine as uname does"
+#endif
+
 std::string HostName() {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
@@ -115,7 +126,7 @@ v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std:
   for (const int cpu : cpus) facts.add_cpus(cpu);
   utsname host{};
   uname(&host);
-  facts.set_arch(host.machine);
+  facts.set_arch(kMachine);
   facts.set_os(PrintableFact(fmt::format("{} {}", host.sysname, host.release)));
   facts.set_cpu_model(PrintableFact(CpuModelName()));
   for (const std::string& feature : UsableFeatures(HostCpuFeatures(), TilePermission()))
