@@ -45,6 +45,16 @@ constexpr uint32_t TypeOf(const Relocation& row) {
   return static_cast<uint32_t>(sizeof(row.r_info) == 8 ? row.r_info & 0xffffffff : row.r_info & 0xff);
 }
 
+template <typename Row>
+Address AddendOf(const Row& row, const std::byte* place) {
+  Address addend = 0;
+  if constexpr (requires { row.r_addend; })
+    addend = static_cast<Address>(row.r_addend);
+  else
+    std::memcpy(&addend, place, sizeof(addend));
+  return addend;
+}
+
 constexpr size_t kMaxSegments = 64, kMaxSymbolRows = 1 << 20;
 
 RuntimeError Damaged(const std::string& what) {
@@ -226,11 +236,7 @@ class ObjectMapper {
     if (TypeOf(row) == 0) return {};  // None, on every machine.
     if (TypeOf(row) != kRelative) return NotLoadable(FormatText("it has a relocation of type %u", TypeOf(row)));
     if (!IsInside(row.r_offset, sizeof(Address), PF_W)) return Damaged("a relocation changes what nobody may write");
-    Address value = 0;
-    if constexpr (std::is_same_v<Relocation, ElfW(Rela)>)
-      value = static_cast<Address>(row.r_addend);
-    else
-      std::memcpy(&value, At(row.r_offset), sizeof(value));
+    Address value = AddendOf(row, At(row.r_offset));
     value += reinterpret_cast<Address>(object_.base_);
     std::memcpy(At(row.r_offset), &value, sizeof(value));
     return {};

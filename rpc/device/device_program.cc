@@ -62,6 +62,15 @@ std::string DefaultDataDirectory(const std::string& name) {
   return base + "/lathe/device-" + name;
 }
 
+// The name that the machine whose data is in `directory` has joined a farm with; empty: none.
+std::string JoinedName(const std::string& directory) {
+  if (directory.empty()) return "";
+  const StatusOr<MachineIdentity> identity = MachineIdentity::Read(directory + "/identity.pem");
+  if (!identity.ok()) return "";
+  const StatusOr<CertificateFacts> facts = identity->Facts();
+  return facts.ok() && facts->subject.role == Role::kDevice ? facts->subject.name : "";
+}
+
 StatusOr<int> ParseNumber(std::string_view text, std::string_view whole) {
   int number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -112,6 +121,7 @@ StatusOr<std::vector<int>> ParseDeviceCpus(std::string_view text) {
 
 Status SetDefaults(DeviceProgramOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
+  if (options.name.empty()) options.name = JoinedName(options.data_directory);
   if (options.name.empty()) options.name = fmt::format("{}-cpu{}", HostName(), cpus.front());
   RETURN_IF_ERROR(CheckDeviceName("device name", options.name));
   if (options.data_directory.empty()) options.data_directory = DefaultDataDirectory(options.name);

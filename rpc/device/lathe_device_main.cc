@@ -1,6 +1,10 @@
 // lathe-device: lends this machine, or some of its CPUs, to a farm.
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#ifdef LATHE_STATIC
+#include <nss.h>
+#include <unistd.h>
+#endif
 
 #include "rpc/device/device_join.h"
 #include "rpc/device/device_program.h"
@@ -19,16 +23,31 @@ int Join(const lathe::DeviceJoinOptions& options) {
   return Report(joined.status());
 }
 
+#ifdef LATHE_STATIC
+// The program of a package (deploy/board): static, so it looks names up by files and DNS, which its C library has in
+// itself, and never loads the modules of another one that nsswitch.conf may name. Its machine's data is where the
+// package has made a folder for it.
+void BeStatic(lathe::DeviceProgramOptions& options) {
+  constexpr const char* kPackageFolder = "/var/lib/lathe/device";
+  __nss_configure_lookup("hosts", "files dns");
+  if (access(kPackageFolder, W_OK) == 0) options.data_directory = kPackageFolder;
+}
+#else
+void BeStatic(lathe::DeviceProgramOptions&) {}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
   lathe::DeviceProgramOptions options;
+  BeStatic(options);
   options.log = [](const std::string& text) { std::fprintf(stderr, "lathe-device: %s\n", text.c_str()); };
   CLI::App app("Runs and times kernels for a Lathe server", "lathe-device");
   app.add_option("--connect", options.connect,
                  "the server's device port: HOST:PORT or unix:PATH; default: where this machine has joined");
   app.add_option("--key", options.key, "the class of device that jobs ask for, e.g. pi4")->capture_default_str();
-  app.add_option("--name", options.name, "this device's own name; default: host name and first cpu");
+  app.add_option("--name", options.name,
+                 "this device's own name; default: what it has joined as (with --data), or host name and first cpu");
   app.add_option("--cpus", options.cpus, "CPUs to lend, e.g. 0-3,6; default: all");
   app.add_option("--data", options.data_directory, "folder for artifacts and unsent results");
   app.add_option("--runner", options.runner_program, "path of lathe-runner; default: beside this program");
