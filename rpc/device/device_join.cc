@@ -43,9 +43,11 @@ StatusOr<std::string> JoinAsDevice(const DeviceJoinOptions& options) {
   ASSIGN_OR_RETURN(const MachineIdentity identity, JoinFarm(farm, code, {Role::kDevice, program.name}, kPatience));
   RETURN_IF_ERROR(identity.Write(program.identity_path));
   RETURN_IF_ERROR(GiveToOwner(program.identity_path, program.data_directory));
-  return fmt::format("device \"{}\" has joined the farm at {}; its key is in {}\nstart it: lathe-device{}\n",
-                     program.name, farm.ToString(), program.identity_path,
-                     options.name.empty() ? "" : " --name " + program.name);
+  const std::string start = !options.start.empty() ? options.start
+                            : options.name.empty() ? "start it: lathe-device"
+                                                   : "start it: lathe-device --name " + program.name;
+  return fmt::format("device \"{}\" has joined the farm at {}; its key is in {}\n{}\n", program.name, farm.ToString(),
+                     program.identity_path, start);
 }
 
 }  // namespace lathe

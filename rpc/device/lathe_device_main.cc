@@ -27,20 +27,23 @@ int Join(const lathe::DeviceJoinOptions& options) {
 // The program of a package (deploy/board): static, so it looks names up by files and DNS, which its C library has in
 // itself, and never loads the modules of another one that nsswitch.conf may name. Its machine's data is where the
 // package has made a folder for it.
-void BeStatic(lathe::DeviceProgramOptions& options) {
+void BeStatic(lathe::DeviceProgramOptions& options, lathe::DeviceJoinOptions& join) {
   constexpr const char* kPackageFolder = "/var/lib/lathe/device";
   __nss_configure_lookup("hosts", "files dns");
-  if (access(kPackageFolder, W_OK) == 0) options.data_directory = kPackageFolder;
+  if (access(kPackageFolder, W_OK) != 0) return;
+  options.data_directory = kPackageFolder;
+  join.start = "its service starts by itself: systemctl status lathe-device";
 }
 #else
-void BeStatic(lathe::DeviceProgramOptions&) {}
+void BeStatic(lathe::DeviceProgramOptions&, lathe::DeviceJoinOptions&) {}
 #endif
 
 }  // namespace
 
 int main(int argc, char** argv) {
   lathe::DeviceProgramOptions options;
-  BeStatic(options);
+  lathe::DeviceJoinOptions join;
+  BeStatic(options, join);
   options.log = [](const std::string& text) { std::fprintf(stderr, "lathe-device: %s\n", text.c_str()); };
   CLI::App app("Runs and times kernels for a Lathe server", "lathe-device");
   app.add_option("--connect", options.connect,
@@ -53,7 +56,6 @@ int main(int argc, char** argv) {
   app.add_option("--runner", options.runner_program, "path of lathe-runner; default: beside this program");
   app.add_option("--require-sandbox", options.required_sandbox,
                  "do not start unless trials run behind these: processes,files,calls,memory");
-  lathe::DeviceJoinOptions join;
   CLI::App* const joining =
       app.add_subcommand("join", "makes this machine a device of a farm, by a code of lathe invite");
   joining->fallthrough();

@@ -21,7 +21,7 @@ extern char** environ;
 namespace lathe {
 namespace {
 
-constexpr uint64_t kBase = 0x10000000, kPage = 4096, kHeapBytes = 64 << 20;
+constexpr uint64_t kBase = 0x10000000, kPage = 4096, kLargestPage = 65536, kHeapBytes = 64 << 20;
 
 // The pool behind the code: context, buffers, scalars, kernel, output begin and size, &heap_top.
 // llvm-mc-19 -triple=aarch64-linux-gnu
@@ -191,6 +191,9 @@ class Image {
       std::memcpy(&segment, artifact.data() + header.e_phoff + static_cast<size_t>(i) * sizeof(segment),
                   sizeof(segment));
       if (segment.p_type != PT_LOAD) continue;
+      if (segment.p_align != kLargestPage)
+        return InternalError(fmt::format("a segment is aligned to {} bytes, boards have pages of {}",
+                                         uint64_t{segment.p_align}, kLargestPage));
       if (bytes_.size() < segment.p_vaddr + segment.p_memsz) bytes_.resize(segment.p_vaddr + segment.p_memsz);
       std::memcpy(bytes_.data() + segment.p_vaddr, artifact.data() + segment.p_offset, segment.p_filesz);
     }
