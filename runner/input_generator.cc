@@ -13,10 +13,17 @@ double OddFraction(uint64_t bits) {
   return static_cast<double>(2 * u + 1 - (int64_t{1} << kBits)) * (1.0 / static_cast<double>(uint64_t{1} << kBits));
 }
 
+// The upper half of a product. By halves, since 32-bit boards have no type of 128 bits.
+uint64_t HighProduct(uint64_t a, uint64_t b) {
+  const uint64_t a_low = a & 0xffffffff, a_high = a >> 32, b_low = b & 0xffffffff, b_high = b >> 32;
+  const uint64_t middle = a_high * b_low + (a_low * b_low >> 32);  // No sum here passes 64 bits.
+  return a_high * b_high + (middle >> 32) + ((a_low * b_high + (middle & 0xffffffff)) >> 32);
+}
+
 // low + floor(bits * (high - low + 1) / 2^64).
 uint64_t InRange(uint64_t bits, InputRange range) {
   const uint64_t low = static_cast<uint64_t>(range.low), count = static_cast<uint64_t>(range.high) - low + 1;
-  return low + (count == 0 ? bits : static_cast<uint64_t>((static_cast<unsigned __int128>(bits) * count) >> 64));
+  return low + (count == 0 ? bits : HighProduct(bits, count));
 }
 uint16_t BFloatBits(double value) {
   return static_cast<uint16_t>(std::bit_cast<uint32_t>(static_cast<float>(value)) >> 16);

@@ -14,7 +14,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) || defined(__ARM_NEON)
 #include <arm_neon.h>
 #endif
 
@@ -142,18 +142,24 @@ LATHE_TILE_LOOP(AmxBf16, LATHE_TARGET("amx-tile,amx-bf16"), _tile_dpbf16ps, 1638
 #define LATHE_NEON_BF16(x) vreinterpretq_bf16_u16(vdupq_n_u16(static_cast<uint16_t>((x) + 0x3f80)))
 LATHE_FMA_LOOP(NeonF32, , float32x4_t, float, 24, vdupq_n_f32, LATHE_NEON_FMA_F32, vst1q_f32, 4)
 LATHE_FMA_LOOP(NeonF64, , float64x2_t, double, 24, vdupq_n_f64, LATHE_NEON_FMA_F64, vst1q_f64, 2)
-LATHE_FMA_LOOP(NeonF16, LATHE_TARGET("+fp16"), float16x8_t, float16_t, 24, LATHE_NEON_SET_F16, LATHE_NEON_FMA_F16,
-               vst1q_f16, 8)
-LATHE_DOT_LOOP(NeonDot, LATHE_TARGET("+dotprod"), int32x4_t, int8x16_t, 24, vdupq_n_s32, LATHE_NEON_BYTES, vdotq_s32,
-               32)
-LATHE_DOT_LOOP(NeonI8mm, LATHE_TARGET("+i8mm"), int32x4_t, int8x16_t, 24, vdupq_n_s32, LATHE_NEON_BYTES, vmmlaq_s32, 64)
-LATHE_DOT_LOOP(NeonBf16, LATHE_TARGET("+bf16"), float32x4_t, bfloat16x8_t, 24, vdupq_n_f32, LATHE_NEON_BF16,
-               vbfmmlaq_f32, 32)
+LATHE_FMA_LOOP(NeonF16, LATHE_TARGET("arch=armv8.2-a+fp16"), float16x8_t, float16_t, 24, LATHE_NEON_SET_F16,
+               LATHE_NEON_FMA_F16, vst1q_f16, 8)
+LATHE_DOT_LOOP(NeonDot, LATHE_TARGET("arch=armv8.2-a+dotprod"), int32x4_t, int8x16_t, 24, vdupq_n_s32, LATHE_NEON_BYTES,
+               vdotq_s32, 32)
+LATHE_DOT_LOOP(NeonI8mm, LATHE_TARGET("arch=armv8.2-a+i8mm"), int32x4_t, int8x16_t, 24, vdupq_n_s32, LATHE_NEON_BYTES,
+               vmmlaq_s32, 64)
+LATHE_DOT_LOOP(NeonBf16, LATHE_TARGET("arch=armv8.2-a+bf16"), float32x4_t, bfloat16x8_t, 24, vdupq_n_f32,
+               LATHE_NEON_BF16, vbfmmlaq_f32, 32)
 #else
 #define LATHE_SCALAR_SET(x) (x)
 #define LATHE_SCALAR_FMA(a, b, c) ((a) * (b) + (c))
 #define LATHE_SCALAR_STORE(to, x) ((to)[0] = (x))
+#if defined(__ARM_NEON)
+#define LATHE_NEON_FMA_F32(a, b, c) vfmaq_f32(c, a, b)
+LATHE_FMA_LOOP(NeonF32, , float32x4_t, float, 12, vdupq_n_f32, LATHE_NEON_FMA_F32, vst1q_f32, 4)
+#else
 LATHE_FMA_LOOP(ScalarF32, , float, float, 8, LATHE_SCALAR_SET, LATHE_SCALAR_FMA, LATHE_SCALAR_STORE, 1)
+#endif
 LATHE_FMA_LOOP(ScalarF64, , double, double, 8, LATHE_SCALAR_SET, LATHE_SCALAR_FMA, LATHE_SCALAR_STORE, 1)
 #endif
 
@@ -180,6 +186,9 @@ constexpr RoofRow kRoofs[] = {
 #elif defined(__aarch64__)
     {"float32", "neon", 128, NeonF32},   {"float64", "neon", 128, NeonF64},      {"float16", "fullfp16", 128, NeonF16},
     {"bfloat16", "bf16", 128, NeonBf16}, {"int8*int8", "dotprod", 128, NeonDot}, {"int8*int8", "i8mm", 128, NeonI8mm},
+#elif defined(__ARM_NEON)
+    {"float32", "vfp4", 128, NeonF32},
+    {"float64", "", 64, ScalarF64},
 #else
     {"float32", "", 32, ScalarF32},
     {"float64", "", 64, ScalarF64},

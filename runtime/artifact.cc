@@ -1,6 +1,5 @@
 #include "runtime/artifact.h"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +7,7 @@
 #include <cerrno>
 
 #include "runtime/cpu_features.h"
+#include "runtime/loaded_object.h"
 #include "runtime/tile_permission.h"
 
 namespace lathe {
@@ -91,13 +91,12 @@ RuntimeError CheckArtifactRunsHere(const ArtifactMeta& meta, uint32_t codegen_ve
 
 RuntimeResult<Artifact> Artifact::Open(const std::string& path, uint32_t codegen_version) {
   Artifact artifact;
-  artifact.path_ = path.find('/') == std::string::npos ? "./" + path : path;  // Else dlopen searches the library path.
+  artifact.path_ = path;
   RUNTIME_ASSIGN_OR_RETURN(ArtifactMeta meta, ReadArtifactMeta(path));
   RUNTIME_RETURN_IF_ERROR(CheckArtifactRunsHere(meta, codegen_version));
   artifact.meta_ = std::make_shared<const ArtifactMeta>(std::move(meta));
-  void* library = dlopen(artifact.path_.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return RuntimeError{RuntimeCode::kDataLoss, FormatText("load artifact: %s", dlerror())};
-  artifact.library_ = std::shared_ptr<void>(library, [](void* handle) { dlclose(handle); });
+  RUNTIME_ASSIGN_OR_RETURN(LoadedObject object, LoadedObject::Map(path));
+  artifact.object_ = std::make_shared<const LoadedObject>(std::move(object));
   return artifact;
 }
 
@@ -113,7 +112,7 @@ RuntimeResult<Artifact::Kernel> Artifact::Find(std::string_view name) const {
                         FormatText("find kernel \"%s\" in %s: no such kernel; it has %s", std::string(name).c_str(),
                                    path_.c_str(), known.empty() ? "none" : known.c_str())};
   }
-  void* address = dlsym(library_.get(), found->symbol.c_str());
+  void* address = object_->Find(found->symbol);
   if (address == nullptr) {
     return RuntimeError{RuntimeCode::kDataLoss, FormatText("find kernel \"%s\" in %s: symbol \"%s\" is not exported",
                                                            found->name.c_str(), path_.c_str(), found->symbol.c_str())};

@@ -21,11 +21,12 @@ RuntimeResult<std::vector<std::byte>> ReadArtifactSection(const std::string& pat
 // Whether code with this metadata may run here: kernel ABI, CPU features and, unless 0, `codegen_version`.
 RuntimeError CheckArtifactRunsHere(const ArtifactMeta& meta, uint32_t codegen_version = 0);
 
+class LoadedObject;
+
 // Keeps the shared object loaded while it lives; copies share it. Kernels may be called from any thread.
 class Artifact {
  public:
-  // Reads, checks and then loads `path` (RTLD_NOW | RTLD_LOCAL). Loading runs the file's constructors: do it where a
-  // hostile file may do harm only to this process.
+  // Reads, checks and then maps `path` (runtime/loaded_object.h). No code of the file runs before a kernel is called.
   static RuntimeResult<Artifact> Open(const std::string& path, uint32_t codegen_version = 0);
 
   struct Kernel {
@@ -40,7 +41,7 @@ class Artifact {
   Artifact() = default;
   std::string path_;
   std::shared_ptr<const ArtifactMeta> meta_;
-  std::shared_ptr<void> library_;
+  std::shared_ptr<const LoadedObject> object_;
 };
 
 }  // namespace lathe

@@ -11,7 +11,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#elif defined(__aarch64__)
+#elif defined(__aarch64__) || defined(__arm__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -109,6 +109,22 @@ std::vector<std::string> Detect() {
   for (const FeatureBit& feature : kFeatureBits) {
     if ((getauxval(feature.type) & feature.bit) != 0) features.push_back(feature.name);
   }
+  return features;
+}
+
+#elif defined(__arm__)
+
+// The kernel has no bit for the floating point of ARMv8; every such core has CRC32, or its kernel calls it "v8l".
+std::vector<std::string> Detect() {
+  const unsigned long bits = getauxval(AT_HWCAP);
+  const bool has_crc = (getauxval(AT_HWCAP2) & HWCAP2_CRC32) != 0;
+  const auto* platform = reinterpret_cast<const char*>(getauxval(AT_PLATFORM));
+  std::vector<std::string> features;
+  if ((bits & HWCAP_NEON) != 0) features.emplace_back("neon");
+  if ((bits & HWCAP_VFPv4) != 0) features.emplace_back("vfp4");
+  if ((bits & HWCAP_IDIVA) != 0) features.emplace_back("hwdiv-arm");
+  if (has_crc || (platform != nullptr && platform[0] == 'v' && platform[1] == '8')) features.emplace_back("fp-armv8");
+  if (has_crc) features.emplace_back("crc");
   return features;
 }
 

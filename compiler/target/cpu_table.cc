@@ -5,6 +5,7 @@ namespace {
 
 constexpr auto kX86 = Target::Arch::kX86_64;
 constexpr auto kArm = Target::Arch::kAArch64;
+constexpr auto kArm32 = Target::Arch::kArm;
 
 constexpr CpuRow kCpus[] = {
     {"x86-64", kX86, "", "sse2", "generic-x86-64"},
@@ -36,6 +37,13 @@ constexpr CpuRow kCpus[] = {
     {"neoverse-n1", kArm, "cortex-a55", "", "neoverse-n1"},
     {"neoverse-v1", kArm, "neoverse-n1", "bf16,fp16fml,i8mm,sve", "neoverse-v1"},
     {"neoverse-v2", kArm, "neoverse-v1", "sve2", "neoverse-v2"},
+    {"generic", kArm32, "", "neon", "generic-armv7"},
+    {"cortex-a7", kArm32, "generic", "hwdiv-arm,vfp4", "generic-armv7"},
+    {"cortex-a53", kArm32, "cortex-a7", "crc,fp-armv8", "cortex-a53"},
+    {"cortex-a55", kArm32, "cortex-a53", "", "cortex-a55"},
+    {"cortex-a57", kArm32, "cortex-a53", "", "cortex-a57"},
+    {"cortex-a72", kArm32, "cortex-a53", "", "cortex-a72"},
+    {"cortex-a76", kArm32, "cortex-a53", "", "cortex-a76"},
 };
 
 struct KnownByFeatures {
@@ -46,6 +54,7 @@ struct KnownByFeatures {
 struct LikeRow {
   std::string_view names;  // Separated by commas.
   std::string_view like, features;
+  std::optional<Target::Arch> arch;  // Of `like`, where its name is of two.
 };
 constexpr LikeRow kLike[] = {
     {"athlon-fx,athlon64,k8,opteron", "x86-64", ""},
@@ -93,6 +102,14 @@ constexpr LikeRow kLike[] = {
     {"cortex-a510,cortex-a520,cortex-a520ae,cortex-a710,cortex-a715,cortex-a720,cortex-a720ae,cortex-a725,cortex-x2,"
      "cortex-x3,cortex-x4,cortex-x925,neoverse-n2,neoverse-n3,neoverse-v3,neoverse-v3ae",
      "neoverse-v2", ""},
+    {"cortex-a8,cortex-a9", "generic", "", kArm32},
+    {"cortex-a5", "generic", "vfp4", kArm32},
+    {"cortex-a12,cortex-a15,cortex-a17,krait,swift", "cortex-a7", ""},
+    {"cortex-a32,cortex-a35", "cortex-a53", "", kArm32},
+    {"cortex-a73,cyclone,exynos-m3,kryo", "cortex-a72", "", kArm32},
+    {"cortex-a710,cortex-a75,cortex-a76ae,cortex-a77,cortex-a78,cortex-a78ae,cortex-a78c,cortex-x1,cortex-x1c,"
+     "exynos-m4,exynos-m5,neoverse-n1,neoverse-n2,neoverse-v1",
+     "cortex-a76", "", kArm32},
 };
 
 // What tells the processors of a feature from others, the first that fits; no feature that a kernel must ask to use
@@ -156,6 +173,11 @@ constexpr FeatureRow kFeatures[] = {
     {"sve2", kArm, "sve"},
     {"i8mm", kArm, "neon"},
     {"bf16", kArm, "neon"},
+    {"neon", kArm32, ""},
+    {"vfp4", kArm32, ""},
+    {"hwdiv-arm", kArm32, ""},
+    {"fp-armv8", kArm32, "vfp4"},
+    {"crc", kArm32, ""},
 };
 
 // Versions of the architecture, and instructions that no kernel has.
@@ -195,6 +217,9 @@ constexpr FeatureRow kFeatureSets[] = {
 constexpr TagRow kTags[] = {
     {"raspberry-pi/3b-aarch64", "llvm -mcpu=cortex-a53 -mtriple=aarch64-linux-gnu -num-cores=4"},
     {"raspberry-pi/4b-aarch64", "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -num-cores=4"},
+    {"raspberry-pi/2b-armv7", "llvm -mcpu=cortex-a7 -mtriple=armv7-linux-gnueabihf -num-cores=4"},
+    {"raspberry-pi/3b-armv7", "llvm -mcpu=cortex-a53 -mtriple=armv7-linux-gnueabihf -num-cores=4"},
+    {"raspberry-pi/4b-armv7", "llvm -mcpu=cortex-a72 -mtriple=armv7-linux-gnueabihf -num-cores=4"},
     {"raspberry-pi/5-aarch64", "llvm -mcpu=cortex-a76 -mtriple=aarch64-linux-gnu -num-cores=4"},
     {"nvidia/jetson-nano-cpu", "llvm -mcpu=cortex-a57 -mtriple=aarch64-linux-gnu -num-cores=4"},
     {"nvidia/jetson-agx-xavier-cpu", "llvm -mcpu=carmel -mtriple=aarch64-linux-gnu -num-cores=8"},
@@ -219,8 +244,10 @@ void AddFeature(std::string_view name, Target::Arch arch, std::vector<std::strin
   for (const std::string& implied : SplitAtCommas(row->implies)) AddFeature(implied, arch, features);
 }
 
-const CpuRow* FindCpuIn(std::span<const CpuRow> rows, std::string_view name) {
-  const auto found = std::find_if(rows.begin(), rows.end(), [&](const CpuRow& row) { return row.name == name; });
+const CpuRow* FindCpuIn(std::span<const CpuRow> rows, std::string_view name, std::optional<Target::Arch> arch) {
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const CpuRow& row) {
+    return row.name == name && row.arch == arch.value_or(row.arch);
+  });
   return found == rows.end() ? nullptr : &*found;
 }
 
@@ -234,7 +261,7 @@ std::string_view FirstPart(std::string_view& text) {
 std::vector<CpuRow> AllCpus() {
   std::vector<CpuRow> rows(std::begin(kCpus), std::end(kCpus));
   for (const LikeRow& group : kLike) {
-    const CpuRow* like = FindCpuIn(kCpus, group.like);
+    const CpuRow* like = FindCpuIn(kCpus, group.like, group.arch);
     CHECK(like != nullptr) << "no CPU " << std::string(group.like);
     for (std::string_view names = group.names; !names.empty();)
       rows.push_back({FirstPart(names), like->arch, like->name, group.features, like->micro_arch});
@@ -255,11 +282,15 @@ std::span<const CpuRow> CpuRows() {
   return *rows;
 }
 
-const CpuRow* FindCpu(std::string_view name) { return FindCpuIn(CpuRows(), name); }
+const CpuRow* FindCpu(std::string_view name, Target::Arch arch) { return FindCpuIn(CpuRows(), name, arch); }
+std::optional<Target::Arch> ArchOfCpu(std::string_view name) {
+  const CpuRow* cpu = FindCpuIn(CpuRows(), name, std::nullopt);
+  return cpu == nullptr ? std::nullopt : std::optional(cpu->arch);
+}
 
 std::vector<std::string> CpuFeatures(const CpuRow& cpu) {
   std::vector<std::string> features;
-  for (const CpuRow* row = &cpu; row != nullptr; row = row->base.empty() ? nullptr : FindCpu(row->base)) {
+  for (const CpuRow* row = &cpu; row != nullptr; row = row->base.empty() ? nullptr : FindCpu(row->base, row->arch)) {
     for (const std::string& name : SplitAtCommas(row->features)) AddFeature(name, row->arch, features);
   }
   std::sort(features.begin(), features.end());

@@ -1,6 +1,7 @@
 // What the names of CPUs and tags stand for. Only features that matter to code generation are listed.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -16,7 +17,10 @@ struct CpuRow {
   std::string_view features;    // Further ones, separated by commas.
   std::string_view micro_arch;  // FindMicroArch.
 };
-const CpuRow* FindCpu(std::string_view name);
+// Some names are those of two architectures: one core in its 64-bit and its 32-bit state.
+const CpuRow* FindCpu(std::string_view name, Target::Arch arch);
+// The architecture of a CPU's name, the 64-bit one where it has two; nullopt: no CPU is called so.
+std::optional<Target::Arch> ArchOfCpu(std::string_view name);
 std::span<const CpuRow> CpuRows();
 // All features of `cpu`, sorted.
 std::vector<std::string> CpuFeatures(const CpuRow& cpu);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <optional>
 
 #include "compiler/target/cpu_table.h"
 #include "compiler/target/micro_arch.h"
@@ -38,13 +39,35 @@ bool Contains(const std::vector<std::string>& list, std::string_view item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-std::string_view DefaultCpu(Target::Arch arch) { return arch == Target::Arch::kX86_64 ? "x86-64" : "generic"; }
+// An architecture as triples name it, the one triple that it has here, what is meant where no CPU is named, and a
+// feature for messages.
+struct ArchRow {
+  Target::Arch arch;
+  std::string_view names;  // Separated by commas; the first also starts `triple`.
+  std::string_view triple, default_cpu, example_attr;
+};
+constexpr ArchRow kArchs[] = {
+    {Target::Arch::kX86_64, "x86_64", "x86_64-linux-gnu", "x86-64", "+avx512vnni"},
+    {Target::Arch::kAArch64, "aarch64,arm64", "aarch64-linux-gnu", "generic", "+dotprod"},
+    {Target::Arch::kArm, "armv7,armv7a,armv7l,armv8l", "armv7-linux-gnueabihf", "generic", "+vfp4"},
+};
+
+const ArchRow& RowOf(Target::Arch arch) {
+  return *std::find_if(std::begin(kArchs), std::end(kArchs), [&](const ArchRow& row) { return row.arch == arch; });
+}
+const ArchRow* FindArch(std::string_view name) {
+  for (const ArchRow& row : kArchs) {
+    const std::vector<std::string> names = SplitAtCommas(row.names);
+    if (std::find(names.begin(), names.end(), name) != names.end()) return &row;
+  }
+  return nullptr;
+}
 
 // The strongest generic CPU all of whose features `features` has.
 std::string_view StrongestBase(Target::Arch arch, const std::vector<std::string>& features) {
-  if (arch == Target::Arch::kAArch64) return "generic";
+  if (arch != Target::Arch::kX86_64) return "generic";
   for (const char* level : {"x86-64-v4", "x86-64-v3", "x86-64-v2"}) {
-    const std::vector<std::string> needed = CpuFeatures(*FindCpu(level));
+    const std::vector<std::string> needed = CpuFeatures(*FindCpu(level, arch));
     if (std::all_of(needed.begin(), needed.end(), [&](const std::string& name) { return Contains(features, name); }))
       return level;
   }
@@ -167,22 +190,21 @@ class TargetParser {
 
   Status ResolveArch(Target& target) {
     is_host_ |= cpu_ == "native";
-    const CpuRow* cpu = cpu_.empty() ? nullptr : FindCpu(cpu_);
     if (triple_.empty()) {
-      triple_ = host_.triple;
-      if (cpu != nullptr && cpu_ != "generic")
-        triple_ = cpu->arch == Target::Arch::kX86_64 ? "x86_64-linux-gnu" : "aarch64-linux-gnu";
+      const std::optional<Target::Arch> cpu_arch = cpu_ == "generic" ? std::nullopt : ArchOfCpu(cpu_);
+      triple_ = cpu_arch ? std::string(RowOf(*cpu_arch).triple) : host_.triple;
     }
     const std::string arch = triple_.substr(0, triple_.find('-'));
-    if (arch != "x86_64" && arch != "aarch64" && arch != "arm64") {
-      return Error(fmt::format("-mtriple={}: architecture \"{}\" is not one of x86_64, aarch64", triple_.substr(0, 80),
-                               arch.substr(0, 40)));
+    const ArchRow* row = FindArch(arch);
+    if (row == nullptr) {
+      return Error(fmt::format("-mtriple={}: architecture \"{}\" is not one of x86_64, aarch64, armv7",
+                               triple_.substr(0, 80), arch.substr(0, 40)));
     }
     if (triple_.find("linux") == std::string::npos)
       return Error(
-          fmt::format("-mtriple={}: artifacts are ELF for Linux; write {}-linux-gnu", triple_.substr(0, 80), arch));
-    target.arch_ = arch == "x86_64" ? Target::Arch::kX86_64 : Target::Arch::kAArch64;
-    target.triple_ = target.arch_ == Target::Arch::kX86_64 ? "x86_64-linux-gnu" : "aarch64-linux-gnu";
+          fmt::format("-mtriple={}: artifacts are ELF for Linux; write {}", triple_.substr(0, 80), row->triple));
+    target.arch_ = row->arch;
+    target.triple_ = row->triple;
     return OkStatus();
   }
 
@@ -205,9 +227,10 @@ class TargetParser {
 
   Status ResolveCpu(Target& target) {
     if (is_host_) return TakeHost(target), OkStatus();
-    if (cpu_.empty() || (cpu_ == "generic" && target.arch_ == Target::Arch::kX86_64)) cpu_ = DefaultCpu(target.arch_);
-    const CpuRow* cpu = FindCpu(cpu_);
-    if (cpu == nullptr || cpu->arch != target.arch_) {
+    if (cpu_.empty() || (cpu_ == "generic" && target.arch_ == Target::Arch::kX86_64))
+      cpu_ = RowOf(target.arch_).default_cpu;
+    const CpuRow* cpu = FindCpu(cpu_, target.arch_);
+    if (cpu == nullptr) {
       return Error(fmt::format("-mcpu={} is not a known CPU of {}; near: {}", cpu_.substr(0, 40), target.triple_,
                                NearCpus(target.arch_)));
     }
@@ -227,8 +250,7 @@ class TargetParser {
       const FeatureRow* feature = FindFeature(name, target.arch_);
       if ((attr[0] != '+' && attr[0] != '-') || feature == nullptr) {
         return Error(fmt::format("-mattr={}: unknown feature of {}; write +name or -name with LLVM's name, such as {}",
-                                 attr.substr(0, 40), target.triple_,
-                                 target.arch_ == Target::Arch::kX86_64 ? "+avx512vnni" : "+dotprod"));
+                                 attr.substr(0, 40), target.triple_, RowOf(target.arch_).example_attr));
       }
       if (attr[0] == '+')
         AddWithImplied(*feature, target.features_);
@@ -257,7 +279,7 @@ class TargetParser {
       cores_ = host_.num_cores;
     }
     target.num_cores_ = cores_;
-    target.micro_arch_ = FindMicroArch(FindCpu(target.tuning_cpu())->micro_arch);
+    target.micro_arch_ = FindMicroArch(FindCpu(target.tuning_cpu(), target.arch_)->micro_arch);
     WriteAttrs(target);
     target.text_ = fmt::format("llvm -mcpu={}{}{} -mtriple={} -num-cores={}", target.cpu_,
                                target.attrs_.empty() ? "" : " -mattr=", fmt::join(target.attrs_, ","), target.triple_,
@@ -268,7 +290,7 @@ class TargetParser {
   // The difference between what the CPU has and what is wanted: the shortest list does not matter, only that it is
   // always the same.
   static void WriteAttrs(Target& target) {
-    const std::vector<std::string> implied = CpuFeatures(*FindCpu(target.cpu_));
+    const std::vector<std::string> implied = CpuFeatures(*FindCpu(target.cpu_, target.arch_));
     for (const std::string& name : target.features_) {
       if (!Contains(implied, name)) target.attrs_.push_back("+" + name);
     }
@@ -285,13 +307,18 @@ class TargetParser {
   int cores_ = 0;
 };
 
+std::string TripleOfMachine(std::string_view machine) {
+  const ArchRow* row = FindArch(machine);
+  return row == nullptr ? std::string(machine) + "-linux-gnu" : std::string(row->triple);
+}
+
 StatusOr<Target> Target::Parse(std::string_view text, const HostFacts& host) { return TargetParser(text, host).Run(); }
 StatusOr<Target> Target::Parse(std::string_view text) { return Parse(text, DetectHost()); }
 
 bool Target::Has(std::string_view feature) const { return Contains(features_, feature); }
 
 std::string_view Target::tuning_cpu() const {
-  const bool is_level = cpu_ == "generic" || cpu_.starts_with("x86-64");
+  const bool is_level = (cpu_ == "generic" && arch_ == Arch::kAArch64) || cpu_.starts_with("x86-64");
   const std::string_view known = is_level ? CpuOfFeatures(features_) : "";
   return known.empty() ? std::string_view(cpu_) : known;
 }
@@ -300,6 +327,8 @@ RegisterFile Target::register_file() const {
   RegisterFile registers;
   if (arch_ == Arch::kAArch64)
     registers = {.vector_bits = 128, .num_vector_registers = 32, .has_fma = true};
+  else if (arch_ == Arch::kArm)
+    registers = {.vector_bits = 128, .num_vector_registers = 16, .has_fma = Has("vfp4")};
   else if (Has("avx512f"))
     registers = {.vector_bits = 512, .num_vector_registers = 32, .num_mask_registers = 8, .has_fma = true};
   else

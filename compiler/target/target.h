@@ -12,11 +12,13 @@ namespace lathe {
 
 // The parts of a machine that a target string leaves to its defaults, and all of `auto`.
 struct HostFacts {
-  std::string triple;                 // "x86_64-linux-gnu", "aarch64-linux-gnu"
+  std::string triple;                 // "x86_64-linux-gnu", "aarch64-linux-gnu", "armv7-linux-gnueabihf"
   std::vector<std::string> features;  // By LLVM's names, sorted; asked from CPUID or HWCAP, never from a CPU's name.
   int num_cores = 1;                  // CPUs that this process may run on.
 };
 HostFacts DetectHost();
+// The triple of a machine that uname calls so: "aarch64" is "aarch64-linux-gnu", "armv7l" "armv7-linux-gnueabihf".
+std::string TripleOfMachine(std::string_view machine);
 
 struct MicroArch;  // compiler/target/micro_arch.h
 
@@ -56,7 +58,7 @@ class Target {
 
   // "llvm": what code generators and spaces are chosen by.
   std::string_view kind() const { return std::string_view(text_).substr(0, text_.find(' ')); }
-  enum class Arch { kX86_64, kAArch64 };
+  enum class Arch { kX86_64, kAArch64, kArm };  // kArm: 32 bit, ARMv7 with NEON and later.
   Arch arch() const { return arch_; }
   const std::string& triple() const { return triple_; }
   const std::string& cpu() const { return cpu_; }                   // By LLVM's name.

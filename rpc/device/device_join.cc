@@ -1,8 +1,12 @@
 #include "rpc/device/device_join.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <filesystem>
 
 #include "rpc/device/device_program.h"
@@ -20,6 +24,14 @@ Status MakeFolder(const std::string& path) {
   return error ? Unavailable(fmt::format("make folder {}: {}", path, error.message())) : OkStatus();
 }
 
+// A file that root has made in somebody's folder is that user's, as all in there.
+Status GiveToOwner(const std::string& file, const std::string& folder) {
+  struct stat info;
+  if (geteuid() != 0 || stat(folder.c_str(), &info) != 0 || info.st_uid == 0) return OkStatus();
+  if (chown(file.c_str(), info.st_uid, info.st_gid) == 0) return OkStatus();
+  return Unavailable(fmt::format("give {} to the owner of its folder: {}", file, std::strerror(errno)));
+}
+
 }  // namespace
 
 StatusOr<std::string> JoinAsDevice(const DeviceJoinOptions& options) {
@@ -30,9 +42,12 @@ StatusOr<std::string> JoinAsDevice(const DeviceJoinOptions& options) {
   RETURN_IF_ERROR(MakeFolder(program.data_directory));
   ASSIGN_OR_RETURN(const MachineIdentity identity, JoinFarm(farm, code, {Role::kDevice, program.name}, kPatience));
   RETURN_IF_ERROR(identity.Write(program.identity_path));
-  return fmt::format("device \"{}\" has joined the farm at {}; its key is in {}\nstart it: lathe-device{}\n",
-                     program.name, farm.ToString(), program.identity_path,
-                     options.name.empty() ? "" : " --name " + program.name);
+  RETURN_IF_ERROR(GiveToOwner(program.identity_path, program.data_directory));
+  const std::string start = !options.start.empty() ? options.start
+                            : options.name.empty() ? "start it: lathe-device"
+                                                   : "start it: lathe-device --name " + program.name;
+  return fmt::format("device \"{}\" has joined the farm at {}; its key is in {}\n{}\n", program.name, farm.ToString(),
+                     program.identity_path, start);
 }
 
 }  // namespace lathe

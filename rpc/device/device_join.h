@@ -13,6 +13,7 @@ struct DeviceJoinOptions {
   std::string name;  // As in DeviceProgramOptions, likewise the next two.
   std::string cpus;
   std::string data_directory;
+  std::string start;  // What the answer says of how it is started; empty: by this program.
 };
 
 // Asks for at most 30 s. Returns what to tell the user: what this machine is now, and how to start.

@@ -30,6 +30,17 @@
 namespace lathe {
 namespace {
 
+// What this program was built for: a 64-bit kernel may run 32-bit systems, and calls itself what it is.
+#if defined(__x86_64__)
+constexpr const char* kMachine = "x86_64";
+#elif defined(__aarch64__)
+constexpr const char* kMachine = "aarch64";
+#elif defined(__arm__)
+constexpr const char* kMachine = "armv7l";
+#else
+#error "rpc/device/device_program.cc: name this machine as uname does"
+#endif
+
 std::string HostName() {
   char name[256] = {};
   gethostname(name, sizeof(name) - 1);
@@ -49,6 +60,15 @@ std::string DefaultDataDirectory(const std::string& name) {
   const std::string base =
       data != nullptr && *data != '\0' ? data : std::string(home != nullptr ? home : "/tmp") + "/.local/share";
   return base + "/lathe/device-" + name;
+}
+
+// The name that the machine whose data is in `directory` has joined a farm with; empty: none.
+std::string JoinedName(const std::string& directory) {
+  if (directory.empty()) return "";
+  const StatusOr<MachineIdentity> identity = MachineIdentity::Read(directory + "/identity.pem");
+  if (!identity.ok()) return "";
+  const StatusOr<CertificateFacts> facts = identity->Facts();
+  return facts.ok() && facts->subject.role == Role::kDevice ? facts->subject.name : "";
 }
 
 StatusOr<int> ParseNumber(std::string_view text, std::string_view whole) {
@@ -101,6 +121,7 @@ StatusOr<std::vector<int>> ParseDeviceCpus(std::string_view text) {
 
 Status SetDefaults(DeviceProgramOptions& options) {
   ASSIGN_OR_RETURN(const std::vector<int> cpus, ParseDeviceCpus(options.cpus));
+  if (options.name.empty()) options.name = JoinedName(options.data_directory);
   if (options.name.empty()) options.name = fmt::format("{}-cpu{}", HostName(), cpus.front());
   RETURN_IF_ERROR(CheckDeviceName("device name", options.name));
   if (options.data_directory.empty()) options.data_directory = DefaultDataDirectory(options.name);
@@ -115,7 +136,7 @@ v1::DeviceFacts CollectDeviceFacts(std::string name, std::string key, const std:
   for (const int cpu : cpus) facts.add_cpus(cpu);
   utsname host{};
   uname(&host);
-  facts.set_arch(host.machine);
+  facts.set_arch(kMachine);
   facts.set_os(PrintableFact(fmt::format("{} {}", host.sysname, host.release)));
   facts.set_cpu_model(PrintableFact(CpuModelName()));
   for (const std::string& feature : UsableFeatures(HostCpuFeatures(), TilePermission()))

@@ -19,7 +19,7 @@ struct DeviceProgramOptions {
   std::string connect;  // "HOST:PORT" or "unix:PATH"; empty: where the machine has joined.
   std::string key = "local";
   std::vector<std::string> tags;  // Words, or NAME=VALUE.
-  std::string name;               // Empty: the host's name and the first CPU.
+  std::string name;               // Empty: what data_directory, if given, has joined as; else host name and first CPU.
   std::string cpus;               // "0-3,6"; empty: all that this process may use.
   std::string data_directory;     // Empty: device-NAME in the user's data folder.
   std::string identity_path;     // Empty: identity.pem in data_directory. No file there: connects on this machine only.

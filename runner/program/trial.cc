@@ -69,8 +69,8 @@ class Trial {
     int64_t* took;
   };
 
-  // What foreign code may do is taken away before it is loaded, since loading may run it, and what only loading needs
-  // before it is called.
+  // What foreign code may do is taken away before its file is read, which a mistake of ours might let it use, and what
+  // only loading needs before it is called.
   RuntimeError Prepare() {
     if (!spec_.cpus.empty()) RUNTIME_RETURN_IF_ERROR(PinCurrentThread(std::span(spec_.cpus).first(1)));
     // How long threads waited for a CPU is told by their files.

@@ -37,9 +37,9 @@ class JoinedFarmTest : public TuneTest {
     return RunProgram({"lathe-device", "join", devices_, code, "--name", name, "--data", folder / name});
   }
   std::unique_ptr<ChildProcess> StartBoard(const std::string& name) {
-    return std::make_unique<ChildProcess>(std::vector<std::string>{"lathe-device", "--key", "host", "--name", name,
-                                                                   "--cpus", "0", "--data", folder / name},
-                                          folder / (name + ".log"));
+    return std::make_unique<ChildProcess>(  // It knows its name by what it has joined as.
+        std::vector<std::string>{"lathe-device", "--key", "host", "--cpus", "0", "--data", folder / name},
+        folder / (name + ".log"));
   }
   // A file with what `lathe token create` prints.
   std::string TokenOf(const std::string& user, const std::string& role) {

@@ -23,7 +23,7 @@ StatusOr<HostFacts> FactsOf(const DeviceRow& device) {
     return FailedPrecondition(
         fmt::format("target of device \"{}\": it has not said what it is; connect it again", device.name));
   }
-  HostFacts facts{.triple = json["arch"].get<std::string>() + "-linux-gnu",
+  HostFacts facts{.triple = TripleOfMachine(json["arch"].get<std::string>()),
                   .num_cores = std::max(json["num_cores"].get<int>(), 1)};
   for (const Json& feature : json["cpu_features"]) {
     if (feature.is_string()) facts.features.push_back(feature);
@@ -50,11 +50,10 @@ StatusOr<std::string> ResolveTarget(const std::string& target, const std::string
     if (device.device_class != device_key) continue;
     ASSIGN_OR_RETURN(const HostFacts facts, FactsOf(device));
     ASSIGN_OR_RETURN(const Target parsed, Target::Parse(target, facts));
-    const std::string arch = facts.triple.substr(0, facts.triple.find('-'));
-    if (!parsed.triple().starts_with(arch)) {
+    if (parsed.triple() != facts.triple) {
       return FailedPrecondition(fmt::format(
           "target \"{}\" for device key \"{}\": it is for {}, device {} is {}; name a target of that processor", target,
-          device_key, parsed.triple(), device.name, arch));
+          device_key, parsed.triple(), device.name, facts.triple));
     }
     if (!resolved.empty() && parsed.ToString() != resolved) {
       return FailedPrecondition(

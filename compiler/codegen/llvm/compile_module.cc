@@ -31,7 +31,7 @@ struct Compilation {
 
 std::unique_ptr<llvm::Module> NewModule(Compilation& compilation, const Target& target) {
   auto module = std::make_unique<llvm::Module>("lathe", compilation.context);
-  module->setTargetTriple(target.triple());
+  module->setTargetTriple(LlvmTriple(target));
   module->setDataLayout(compilation.machine->createDataLayout());
   module->setPICLevel(llvm::PICLevel::SmallPIC);
   return module;
@@ -75,22 +75,22 @@ std::string ToText(const llvm::Module& module) {
   return text;
 }
 
-// The object with the functions that the kernels' object calls, or nothing if it calls none.
-StatusOr<std::string> SupportObject(const std::vector<std::string>& names, const Target& target,
-                                    Compilation& compilation) {
-  if (names.empty()) return std::string();
-  const std::unique_ptr<llvm::Module> module = NewModule(compilation, target);
-  const std::vector<std::string> unknown = DefineSupportFunctions(names, target, *module);
-  if (!unknown.empty())
-    return InternalError(
-        fmt::format("codegen: the kernels call \"{}\", which has no definition here; emit it with them",
-                    fmt::join(unknown, "\", \"")));
-  ASSIGN_OR_RETURN(MachineCode code,
-                   GenerateMachineCode(*module, *compilation.machine, llvm::CodeGenFileType::ObjectFile));
-  if (!code.undefined_symbols.empty())
-    return InternalError(
-        fmt::format("codegen: support code calls \"{}\"", fmt::join(code.undefined_symbols, "\", \"")));
-  return std::move(code.bytes);
+// The object with the functions that the kernels' object calls, and with those that these call; nothing if it calls
+// none.
+StatusOr<std::string> SupportObject(std::vector<std::string> names, const Target& target, Compilation& compilation) {
+  while (!names.empty()) {
+    const std::unique_ptr<llvm::Module> module = NewModule(compilation, target);
+    const std::vector<std::string> unknown = DefineSupportFunctions(names, target, *module);
+    if (!unknown.empty())
+      return InternalError(
+          fmt::format("codegen: the kernels call \"{}\", which has no definition here; emit it with them",
+                      fmt::join(unknown, "\", \"")));
+    ASSIGN_OR_RETURN(MachineCode code,
+                     GenerateMachineCode(*module, *compilation.machine, llvm::CodeGenFileType::ObjectFile));
+    if (code.undefined_symbols.empty()) return std::move(code.bytes);
+    names.insert(names.end(), code.undefined_symbols.begin(), code.undefined_symbols.end());
+  }
+  return std::string();
 }
 
 // Where LLVM's moving of instructions makes register tiles spill, as written. Some candidates of a hundred come here,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/codegen/llvm/machine_code.h"
 #include "compiler/codegen/llvm/uses.h"
 #include "compiler/ir/memory.h"
 #include "compiler/ir/storage_scope.h"
@@ -19,12 +20,6 @@ constexpr int64_t kMaxStackFrame = 128 << 10;  // and so do all once a function 
 constexpr int64_t kMaxUnroll = 4096;
 constexpr int kMaxDepth = 2000;
 
-std::string FeatureString(const Target& target) {
-  std::string text;
-  for (const std::string& attr : target.attrs()) text += (text.empty() ? "" : ",") + attr;
-  return text;
-}
-
 }  // namespace
 
 KernelEmitter::KernelEmitter(llvm::Module& module, const Target& target, const KernelSignature& signature)
@@ -36,7 +31,7 @@ KernelEmitter::KernelEmitter(llvm::Module& module, const Target& target, const K
       has_masked_stores_(target.register_file().num_mask_registers > 0),
       b_(context_),
       math_(b_, {.has_fma = target.register_file().has_fma,
-                 .has_rounding = target.arch() == Target::Arch::kAArch64 || target.Has("sse4.1"),
+                 .has_rounding = target.Has("fp-armv8") || target.Has("sse4.1"),
                  .has_scalef = target.Has("avx512f") && target.Has("avx512vl")}) {
   llvm::FastMathFlags flags;
   flags.setAllowContract();  // a * b + c may become one FMA; nothing else about floats is relaxed.
@@ -64,7 +59,7 @@ llvm::Function* KernelEmitter::NewFunction(llvm::FunctionType* type, const std::
   if (is_exported) function->setVisibility(llvm::GlobalValue::ProtectedVisibility);
   function->addFnAttr(llvm::Attribute::NoUnwind);
   function->addFnAttr("target-cpu", target_.cpu());
-  function->addFnAttr("target-features", FeatureString(target_));
+  function->addFnAttr("target-features", LlvmFeatures(target_));
   function->addFnAttr("no-builtins");
   if (target_.arch() == Target::Arch::kX86_64) {
     const std::string bits = std::to_string(target_.register_file().vector_bits);

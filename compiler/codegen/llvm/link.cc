@@ -93,12 +93,28 @@ std::string OneLine(std::string text) {
 
 }  // namespace
 
+namespace {
+
+const char* LinkerMode(Target::Arch arch) {
+  switch (arch) {
+    case Target::Arch::kX86_64:
+      return "elf_x86_64";
+    case Target::Arch::kAArch64:
+      return "aarch64linux";
+    case Target::Arch::kArm:
+      return "armelf_linux_eabi";
+  }
+  return "";
+}
+
+}  // namespace
+
 StatusOr<std::string> LinkSharedObject(std::span<const std::string_view> objects, const Target& target) {
   std::vector<FileDescriptor> files;
   std::vector<std::string> args = {"ld.lld",
                                    "-shared",
                                    "-m",
-                                   target.arch() == Target::Arch::kX86_64 ? "elf_x86_64" : "aarch64linux",
+                                   LinkerMode(target.arch()),
                                    "--threads=1",
                                    "-z",
                                    "defs",
@@ -111,6 +127,8 @@ StatusOr<std::string> LinkSharedObject(std::span<const std::string_view> objects
                                    "--hash-style=gnu",
                                    "--strip-all",
                                    "--no-dynamic-linker"};
+  // Boards have pages of 4, 16 or 64 KiB. For AArch64 lld knows; a 32-bit system may run on a 64-bit kernel.
+  if (target.arch() == Target::Arch::kArm) args.insert(args.end(), {"-z", "max-page-size=65536"});
   for (const std::string_view object : objects) {
     ASSIGN_OR_RETURN(FileDescriptor file, WriteMemoryFile(object));
     args.push_back(fmt::format("/proc/self/fd/{}", file.get()));
@@ -130,8 +148,11 @@ StatusOr<std::string> LinkSharedObject(std::span<const std::string_view> objects
   return linked.Take();
 }
 
-Status CheckSelfContained(std::string_view shared_object) {
-  using ElfFile = llvm::object::ELFFile<llvm::object::ELF64LE>;
+namespace {
+
+template <typename ElfType>
+Status CheckSelfContainedElf(std::string_view shared_object) {
+  using ElfFile = llvm::object::ELFFile<ElfType>;
   const auto fail = [](llvm::Error error) {
     return InternalError("check artifact: " + OneLine(llvm::toString(std::move(error))));
   };
@@ -162,6 +183,15 @@ Status CheckSelfContained(std::string_view shared_object) {
     }
   }
   return OkStatus();
+}
+
+}  // namespace
+
+Status CheckSelfContained(std::string_view shared_object) {
+  const bool is_32_bit = shared_object.size() > llvm::ELF::EI_CLASS &&
+                         shared_object[llvm::ELF::EI_CLASS] == static_cast<char>(llvm::ELF::ELFCLASS32);
+  return is_32_bit ? CheckSelfContainedElf<llvm::object::ELF32LE>(shared_object)
+                   : CheckSelfContainedElf<llvm::object::ELF64LE>(shared_object);
 }
 
 }  // namespace lathe

@@ -90,6 +90,10 @@ void InitializeTargets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeARMTargetInfo();
+    LLVMInitializeARMTarget();
+    LLVMInitializeARMTargetMC();
+    LLVMInitializeARMAsmPrinter();
     return true;
   }();
   (void)done;
@@ -115,17 +119,26 @@ std::vector<std::string> UndefinedSymbols(const std::string& object) {
 
 }  // namespace
 
+std::string LlvmTriple(const Target& target) {
+  return target.arch() == Target::Arch::kArm ? llvm::Triple::normalize(target.triple()) : target.triple();
+}
+
+std::string LlvmFeatures(const Target& target) {
+  std::string text = target.arch() == Target::Arch::kArm && target.Has("neon") ? "+neon" : "";
+  for (const std::string& attr : target.attrs()) text += (text.empty() ? "" : ",") + attr;
+  return text;
+}
+
 StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target) {
   InitializeTargets();
-  std::string error, features;
-  const llvm::Target* description = llvm::TargetRegistry::lookupTarget(target.triple(), error);
+  std::string error;
+  const llvm::Target* description = llvm::TargetRegistry::lookupTarget(LlvmTriple(target), error);
   if (description == nullptr) return InternalError(fmt::format("codegen: {}", error));
-  for (const std::string& attr : target.attrs()) features += (features.empty() ? "" : ",") + attr;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> machine(
-      description->createTargetMachine(target.triple(), target.cpu(), features, options, llvm::Reloc::PIC_,
-                                       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+      description->createTargetMachine(LlvmTriple(target), target.cpu(), LlvmFeatures(target), options,
+                                       llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
   if (machine == nullptr) return InternalError(fmt::format("codegen: LLVM has no machine for {}", target.ToString()));
   return machine;
 }

@@ -13,6 +13,12 @@
 
 namespace lathe {
 
+// The target's triple with a vendor where LLVM would else take the system for one. (Names without are harmless for
+// x86-64 and AArch64, whose code must not change.)
+std::string LlvmTriple(const Target& target);
+// "+avx512vnni,-avx512f": what LLVM must be told beside the CPU's name. NEON by name on 32-bit Arm, where
+// distributions' builds of LLVM leave it out of CPUs that have it.
+std::string LlvmFeatures(const Target& target);
 StatusOr<std::unique_ptr<llvm::TargetMachine>> MakeTargetMachine(const Target& target);
 
 // Promotes stack memory to SSA values, hoists, and vectorises loops that the schedule has left scalar. Never unrolls.

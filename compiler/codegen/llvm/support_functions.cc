@@ -2,16 +2,13 @@
 
 #include <functional>
 
+#include "compiler/codegen/llvm/arm_functions.h"
 #include "llvm/IR/IRBuilder.h"
 
 namespace lathe {
-namespace {
 
-using llvm::Value;
-using Builder = llvm::IRBuilder<>;
-
-llvm::Function* Define(llvm::Module& module, const Target& target, const std::string& name, llvm::Type* result,
-                       std::vector<llvm::Type*> args) {
+llvm::Function* NewSupportFunction(llvm::Module& module, const Target& target, const std::string& name,
+                                   llvm::Type* result, std::vector<llvm::Type*> args) {
   auto* function = llvm::Function::Create(llvm::FunctionType::get(result, args, false),
                                           llvm::GlobalValue::ExternalLinkage, name, module);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
@@ -22,22 +19,32 @@ llvm::Function* Define(llvm::Module& module, const Target& target, const std::st
   return function;
 }
 
+namespace {
+
+using llvm::Value;
+using Builder = llvm::IRBuilder<>;
+
 // for (i = 0; i < count; ++i) body(first-to-last or last-to-first i)
 void ByteLoop(Builder& b, Value* count, bool is_backward, const std::function<void(Value*)>& body) {
   llvm::Function* function = b.GetInsertBlock()->getParent();
   llvm::BasicBlock* before = b.GetInsertBlock();
   auto* loop = llvm::BasicBlock::Create(b.getContext(), "loop", function);
   auto* end = llvm::BasicBlock::Create(b.getContext(), "end", function);
-  b.CreateCondBr(b.CreateICmpEQ(count, b.getInt64(0)), end, loop);
+  llvm::Constant *zero = llvm::ConstantInt::get(count->getType(), 0),
+                 *one = llvm::ConstantInt::get(count->getType(), 1);
+  b.CreateCondBr(b.CreateICmpEQ(count, zero), end, loop);
   b.SetInsertPoint(loop);
-  llvm::PHINode* i = b.CreatePHI(b.getInt64Ty(), 2);
-  i->addIncoming(b.getInt64(0), before);
-  body(is_backward ? b.CreateSub(b.CreateSub(count, i), b.getInt64(1)) : i);
-  Value* next = b.CreateAdd(i, b.getInt64(1));
+  llvm::PHINode* i = b.CreatePHI(count->getType(), 2);
+  i->addIncoming(zero, before);
+  body(is_backward ? b.CreateSub(b.CreateSub(count, i), one) : i);
+  Value* next = b.CreateAdd(i, one);
   i->addIncoming(next, loop);
   b.CreateCondBr(b.CreateICmpULT(next, count), loop, end);
   b.SetInsertPoint(end);
 }
+
+// As wide as a pointer.
+llvm::Type* SizeType(llvm::Module& module) { return module.getDataLayout().getIntPtrType(module.getContext()); }
 
 void CopyBytes(Builder& b, llvm::Function* f, bool is_backward) {
   ByteLoop(b, f->getArg(2), is_backward, [&](Value* i) {
@@ -48,7 +55,8 @@ void CopyBytes(Builder& b, llvm::Function* f, bool is_backward) {
 
 void DefineMemcpy(llvm::Module& module, const Target& target) {
   Builder b(module.getContext());
-  llvm::Function* f = Define(module, target, "memcpy", b.getPtrTy(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()});
+  llvm::Function* f =
+      NewSupportFunction(module, target, "memcpy", b.getPtrTy(), {b.getPtrTy(), b.getPtrTy(), SizeType(module)});
   b.SetInsertPoint(&f->getEntryBlock());
   CopyBytes(b, f, false);
   b.CreateRet(f->getArg(0));
@@ -56,7 +64,8 @@ void DefineMemcpy(llvm::Module& module, const Target& target) {
 
 void DefineMemmove(llvm::Module& module, const Target& target) {
   Builder b(module.getContext());
-  llvm::Function* f = Define(module, target, "memmove", b.getPtrTy(), {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()});
+  llvm::Function* f =
+      NewSupportFunction(module, target, "memmove", b.getPtrTy(), {b.getPtrTy(), b.getPtrTy(), SizeType(module)});
   auto* forward = llvm::BasicBlock::Create(b.getContext(), "forward", f);
   auto* backward = llvm::BasicBlock::Create(b.getContext(), "backward", f);
   b.SetInsertPoint(&f->getEntryBlock());
@@ -70,7 +79,8 @@ void DefineMemmove(llvm::Module& module, const Target& target) {
 
 void DefineMemset(llvm::Module& module, const Target& target) {
   Builder b(module.getContext());
-  llvm::Function* f = Define(module, target, "memset", b.getPtrTy(), {b.getPtrTy(), b.getInt32Ty(), b.getInt64Ty()});
+  llvm::Function* f =
+      NewSupportFunction(module, target, "memset", b.getPtrTy(), {b.getPtrTy(), b.getInt32Ty(), SizeType(module)});
   b.SetInsertPoint(&f->getEntryBlock());
   Value* byte = b.CreateTrunc(f->getArg(1), b.getInt8Ty());
   ByteLoop(b, f->getArg(2), false, [&](Value* i) { b.CreateStore(byte, b.CreateGEP(b.getInt8Ty(), f->getArg(0), i)); });
@@ -81,7 +91,7 @@ void DefineMemset(llvm::Module& module, const Target& target) {
 // normalises them.
 void DefineExtendHalf(llvm::Module& module, const Target& target) {
   Builder b(module.getContext());
-  llvm::Function* f = Define(module, target, "__extendhfsf2", b.getFloatTy(), {b.getHalfTy()});
+  llvm::Function* f = NewSupportFunction(module, target, "__extendhfsf2", b.getFloatTy(), {b.getHalfTy()});
   b.SetInsertPoint(&f->getEntryBlock());
   Value* bits = b.CreateZExt(b.CreateBitCast(f->getArg(0), b.getInt16Ty()), b.getInt32Ty());
   Value* sign = b.CreateShl(b.CreateAnd(bits, b.getInt32(0x8000)), b.getInt32(16));
@@ -97,7 +107,7 @@ void DefineExtendHalf(llvm::Module& module, const Target& target) {
 // float32 to float16, nearest, halves to even.
 void DefineTruncateToHalf(llvm::Module& module, const Target& target) {
   Builder b(module.getContext());
-  llvm::Function* f = Define(module, target, "__truncsfhf2", b.getHalfTy(), {b.getFloatTy()});
+  llvm::Function* f = NewSupportFunction(module, target, "__truncsfhf2", b.getHalfTy(), {b.getFloatTy()});
   b.SetInsertPoint(&f->getEntryBlock());
   Value* bits = b.CreateBitCast(f->getArg(0), b.getInt32Ty());
   Value* sign = b.CreateLShr(b.CreateAnd(bits, b.getInt32(0x80000000u)), b.getInt32(16));
@@ -119,7 +129,7 @@ void DefineTruncateToHalf(llvm::Module& module, const Target& target) {
 // that compute it in float32.
 void DefineExtremum(llvm::Module& module, const Target& target, const char* name, llvm::CmpInst::Predicate is_better) {
   Builder b(module.getContext());
-  llvm::Function* f = Define(module, target, name, b.getFloatTy(), {b.getFloatTy(), b.getFloatTy()});
+  llvm::Function* f = NewSupportFunction(module, target, name, b.getFloatTy(), {b.getFloatTy(), b.getFloatTy()});
   b.SetInsertPoint(&f->getEntryBlock());
   Value *x = f->getArg(0), *y = f->getArg(1);
   b.CreateRet(b.CreateSelect(b.CreateOr(b.CreateFCmp(is_better, x, y), b.CreateFCmpUNO(y, y)), x, y));
@@ -222,7 +232,7 @@ class Remainder {
 
 void DefineRemainder(llvm::Module& module, const Target& target, const char* name, llvm::Type* type) {
   Builder b(module.getContext());
-  llvm::Function* f = Define(module, target, name, type, {type, type});
+  llvm::Function* f = NewSupportFunction(module, target, name, type, {type, type});
   b.SetInsertPoint(&f->getEntryBlock());
   Remainder(b, f).Emit();
 }
@@ -257,11 +267,10 @@ std::vector<std::string> DefineSupportFunctions(const std::vector<std::string>& 
   for (const std::string& name : names) {
     const auto* row = std::find_if(std::begin(kRows), std::end(kRows),
                                    [&](const SupportRow& candidate) { return candidate.name == name; });
-    if (row == std::end(kRows)) {
-      unknown.push_back(name);
-    } else {
+    if (row != std::end(kRows))
       row->define(module, target);
-    }
+    else if (!DefineArmFunction(name, target, module))
+      unknown.push_back(name);
   }
   return unknown;
 }

@@ -14,4 +14,8 @@ namespace lathe {
 std::vector<std::string> DefineSupportFunctions(const std::vector<std::string>& names, const Target& target,
                                                 llvm::Module& module);
 
+// A function of that name, hidden, with an empty entry block.
+llvm::Function* NewSupportFunction(llvm::Module& module, const Target& target, const std::string& name,
+                                   llvm::Type* result, std::vector<llvm::Type*> args);
+
 }  // namespace lathe

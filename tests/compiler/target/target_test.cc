@@ -48,6 +48,27 @@ TEST(TargetTest, TakesMissingPartsFromTheHostAndTheCpu) {
             "llvm -mcpu=cortex-a72 -mtriple=aarch64-linux-gnu -num-cores=4");
 }
 
+TEST(TargetTest, KnowsOneCoreInItsTwoStates) {
+  EXPECT_EQ(Canonical("raspberry-pi/4b-armv7"), "llvm -mcpu=cortex-a72 -mtriple=armv7-linux-gnueabihf -num-cores=4");
+  EXPECT_EQ(Canonical("llvm -mtriple=armv8l-linux-gnueabihf -mcpu=cortex-a72 -num-cores=4 -mattr=+neon"),
+            Canonical("raspberry-pi/4b-armv7"));
+  EXPECT_EQ(Canonical("llvm -mcpu=cortex-a7 -num-cores=1"),
+            "llvm -mcpu=cortex-a7 -mtriple=armv7-linux-gnueabihf -num-cores=1");
+}
+
+// A 32-bit system on a Raspberry Pi 4, as it describes itself.
+TEST(TargetTest, TakesA32BitMachineByWhatItCallsItself) {
+  const HostFacts pi{.triple = TripleOfMachine("armv7l"),
+                     .features = {"crc", "fp-armv8", "hwdiv-arm", "neon", "vfp4"},
+                     .num_cores = 4};
+  const StatusOr<Target> target = Target::Parse("auto", pi);
+  ASSERT_TRUE(target.ok()) << target.status().ToString();
+  EXPECT_EQ(target->ToString(),
+            "llvm -mcpu=generic -mattr=+crc,+fp-armv8,+hwdiv-arm,+vfp4 -mtriple=armv7-linux-gnueabihf -num-cores=4");
+  EXPECT_EQ(Target::Parse(target->ToString(), kHost)->ToString(), target->ToString());
+  EXPECT_EQ(TripleOfMachine("aarch64"), "aarch64-linux-gnu");
+}
+
 TEST(TargetTest, TakesNativeForThisMachineAndAttributesBesides) {
   EXPECT_EQ(Canonical("llvm -mcpu=native"),
             "llvm -mcpu=x86-64 -mattr=+avx,+avx2,+sse3,+sse4.1,+sse4.2,+ssse3 -mtriple=x86_64-linux-gnu -num-cores=6");
@@ -92,6 +113,10 @@ TEST(TargetTest, KnowsTheRegisterFile) {
   EXPECT_EQ(neon.lanes(32), 4);
   EXPECT_EQ(neon.num_vector_registers, 32);
   EXPECT_FALSE(Target::Parse("llvm", kHost)->register_file().has_fma);
+  const RegisterFile arm = Target::Parse("raspberry-pi/2b-armv7", kHost)->register_file();
+  EXPECT_EQ(arm.num_vector_registers, 16);
+  EXPECT_TRUE(arm.has_fma);
+  EXPECT_FALSE(Target::Parse("llvm -mcpu=cortex-a9 -num-cores=1", kHost)->register_file().has_fma);
 }
 
 // Units are counted in vectors of the registers that the code uses.

@@ -1,4 +1,4 @@
-/* Runs before anybody calls it, and never comes back. */
+/* Would run before anybody calls it, and never come back. */
 #include "hostile.h"
 LATHE_TEST_META(1, "add", "");
 
