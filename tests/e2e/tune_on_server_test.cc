@@ -64,6 +64,23 @@ TEST_F(TuneTest, AServerOutlivesTheSearchThatAJobKills) {
   EXPECT_EQ(WatchToItsEnd(next.id()).state(), v1::JOB_STATE_DONE);
 }
 
+// No round of proposals is under way then: all are made.
+TEST_F(TuneTest, AServerOutlivesASearchThatDiesWhileTrialsAreMeasured) {
+  StartServer();
+  StartWorkersAndDevices();
+  const v1::Job job = Submit(Request("broken", MatmulText("broken", 48), 12));
+  AwaitDone(1);
+  for (pid_t last = 0, times = 0; times < 2; ++times) {
+    std::vector<pid_t> searches;
+    Until([&] { return !(searches = DescendantsOf(server->pid(), "lathe-search")).empty() && searches[0] != last; });
+    kill(last = searches[0], SIGSEGV);
+  }
+  const v1::Job failed = WatchToItsEnd(job.id());
+  EXPECT_EQ(failed.state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(failed.detail(), HasSubstr("search of this job: 2 of its processes have died"));
+  EXPECT_EQ(server->End(SIGTERM), 0);
+}
+
 TEST_F(TuneTest, AnInterruptLeavesTheJobToItsServer) {
   StartServer();
   StartWorkersAndDevices();

@@ -143,9 +143,9 @@ void FarmCore::OnSearchBroken(int64_t job_id, const Status& why) {
   job.broken = why.message();
   job.is_searching = false;
   job.preparing = 0;
+  job.plan.AbandonRound();
   for (size_t task = 0; task < job.tasks.size(); ++task) {
     if (job.failures[task].empty()) CloseTask(job, task, why);
-    job.plan.RoundEnded(task, 0);
     FinalsView& finals = job.finals[task];
     if (finals.phase == FinalsView::Phase::kAsked) finals.phase = FinalsView::Phase::kOver;
   }

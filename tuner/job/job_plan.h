@@ -53,6 +53,8 @@ class JobPlan {
   std::optional<Round> NextRound();
   // The round gave `added` new trials, which are open from now on. None: the task's space is exhausted.
   void RoundEnded(size_t task, int64_t added);
+  // Nobody searches any more: whatever round is under way gives nothing. Harmless where none is.
+  void AbandonRound() { is_round_open_ = false; }
   // An open trial got its outcome. `counted` is what the task's budget has paid for so far.
   void TrialEnded(size_t task, TrialState outcome, std::optional<double> median_ns, bool is_untuned, int64_t counted);
   // Not by an outcome: cancelled.

@@ -253,7 +253,10 @@ void Run::ActOnPlan() {
 void Run::TryToBegin(Underway& underway) {
   if (underway.fault.kind == FaultKind::kDeadBoard) return BeginDeath(underway);
   underway.has_begun = farm_.Begin(underway.fault);
-  if (underway.has_begun) Say("{}", underway.fault.ToString());
+  if (!underway.has_begun) return;
+  Say("{}", underway.fault.ToString());
+  if (underway.fault.kind == FaultKind::kKill && underway.fault.role == Role::kSearch)
+    history_.search_kills.push_back(Seconds());
 }
 
 void Run::BeginDeath(Underway& underway) {

@@ -325,6 +325,15 @@ struct Kept {
   Books books;
 };
 
+TEST(HistoryCheckTest, AJobMayFailWhoseSearchWasKilledTwice) {
+  Kept kept;
+  kept.history.jobs[0].sights.back().state = "FAILED";
+  kept.history.search_kills = {2, 9};
+  EXPECT_THAT(BrokenPromises(kept.history, kept.books), ElementsAre(HasSubstr("job a is FAILED at the end")));
+  kept.history.search_kills = {2, 3};
+  EXPECT_THAT(BrokenPromises(kept.history, kept.books), IsEmpty());
+}
+
 TEST(HistoryCheckTest, FindsNothingWhereAllPromisesWereKept) {
   const Kept kept;
   EXPECT_THAT(BrokenPromises(kept.history, kept.books), IsEmpty());

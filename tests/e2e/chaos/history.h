@@ -85,6 +85,7 @@ struct History {
   std::vector<ServerSample> server;
   std::vector<std::string> surprises;    // Answers that no fault explains.
   std::vector<std::string> left_behind;  // Processes of the farm after its end.
+  std::vector<double> search_kills;      // When searches of jobs were killed: a job that loses two of them fails.
   double faults_end = 0;                 // When the last one was over.
 };
 

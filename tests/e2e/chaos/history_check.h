@@ -21,7 +21,7 @@ struct Bounds {
 //   - No acknowledged record is lost: what a client was told of a trial is what the database says; a measurement that a
 //     device wrote down is recorded. None is there twice, each trial has the one record that ended it.
 //   - Budgets are spent to the trial, and every job whose number a client was told ends in DONE, in time; or
-//     in CANCELLED, if the client was told so.
+//     in CANCELLED, if the client was told so; or in FAILED, if its search was killed twice.
 //   - What a watcher sees never goes back: cursors rise, counters do not fall, no trial ends twice.
 //   - No two processes of trials run on one board. A dead board's trials are not its own for long.
 //   - No process ends but those that were killed, none is left behind, and a server at rest holds little.

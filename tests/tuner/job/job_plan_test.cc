@@ -56,6 +56,16 @@ TEST(JobPlan, ClosesATaskThatHasNothingMoreToOffer) {
   EXPECT_TRUE(plan.IsOver());
 }
 
+TEST(JobPlan, IsOverWithoutTheRoundThatWasAbandonedIfOneWas) {
+  JobPlan plan = PlanOf({{.budget = 100}});
+  plan.AbandonRound();
+  ASSERT_TRUE(plan.NextRound().has_value());
+  plan.CloseTask(0);
+  EXPECT_FALSE(plan.IsOver());
+  plan.AbandonRound();
+  EXPECT_TRUE(plan.IsOver());
+}
+
 // Outcomes of a plan with one task that gets one trial at a time, until it is over.
 int64_t TrialsUntilOver(int64_t budget, const std::function<double(int64_t trial)>& ns_of) {
   JobPlan plan = PlanOf({{.budget = budget}});
