@@ -234,7 +234,7 @@ def main(A: T.Buffer((19, 24), "float32"), B: T.Buffer((24, 40), "float32"), Y: 
             Y[vi, vj] = Y[vi, vj] + A[vi, vk] * B[vk, vj]
 )");
   int with_rows = 0;
-  const int runs = PropertyRuns(60, 12);
+  const int runs = PropertyRuns(60, 24);
   for (int seed = 0; seed < runs; ++seed) {
     for (const Sketch& sketch : task.sketches) {
       const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, sketch.trace, seed);
@@ -395,7 +395,7 @@ class RowsTest : public testing::TestWithParam<SpaceCase> {};
 
 TEST_P(RowsTest, KeepTheBitsByAnyNumberOfAccumulators) {
   const TuneTask task = TaskOf(GetParam().text);
-  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(16, 4));
+  const std::vector<MeasureCandidate> candidates = MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(16, 15));
   EXPECT_GE(candidates.size(), 2u) << "there is something to choose";
   for (const MeasureCandidate& candidate : candidates) ExpectSameBits(task.func, candidate.func);
   ExpectSameBits(task.func, DefaultSchedule(task.func, task.target)->func());
@@ -573,7 +573,7 @@ TEST(ReductionTiles, WalkThroughTheInputAsItLies) {
 TEST(WindowTiles, ReadTheImageWithoutACopy) {
   const TuneTask task = TaskOf(kMaxPoolInBlocks);
   ASSERT_EQ(task.sketches.size(), 1u);
-  for (const MeasureCandidate& candidate : MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(16, 4))) {
+  for (const MeasureCandidate& candidate : MakeRandomSearch(task, /*seed=*/5)->Propose(PropertyRuns(16, 15))) {
     ExpectSameBits(task.func, candidate.func);
     const std::string text = Print(candidate.func);
     EXPECT_EQ(text.find("\"pad_temp\""), std::string::npos) << text;

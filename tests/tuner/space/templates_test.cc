@@ -104,7 +104,7 @@ TEST_P(TemplatesTest, GiveCandidatesThatKeepTheBits) {
   for (const Sketch& sketch : task.sketches) {
     int ok = 0;
     Status why;
-    const int runs = PropertyRuns(40, /*cost=*/10);
+    const int runs = PropertyRuns(40, /*cost=*/20);
     const bool checks = runs == 40 || &sketch == &task.sketches.front();  // Interpreting is dear under sanitizers.
     for (int seed = 0; seed < runs; ++seed) {
       const StatusOr<MeasureCandidate> candidate = MakeCandidate(task, sketch.trace, seed);
