@@ -38,7 +38,9 @@ std::string StateOf(const v1::Device& device) {
       device.service() == v1::DEVICE_SERVICE_DRAINED || device.service() == v1::DEVICE_SERVICE_QUARANTINED;
   if (!is_out) return std::string(DeviceStateText(device.state()));
   const std::string reason = device.service_reason().empty() ? "" : ": " + Shorten(device.service_reason(), 40);
-  return std::string(DeviceServiceText(device.service())) + reason;
+  const bool is_online = device.state() == v1::DEVICE_STATE_ONLINE;
+  return std::string(DeviceServiceText(device.service())) +
+         (is_online ? "" : ", " + std::string(DeviceStateText(device.state()))) + reason;
 }
 
 std::string HolderOf(const v1::Device& device, int64_t now) {

@@ -35,7 +35,8 @@ int Release(const DeviceOptions& options) {
   request.set_name(options.name);
   const StatusOr<v1::ReleaseDeviceResponse> response = session->farm().ReleaseDevice(request);
   if (!response.ok()) return ReportError(response.status());
-  LogLine("device \"" + options.name + "\" works for jobs again");
+  const bool is_there = response->device().state() == v1::DEVICE_STATE_ONLINE;
+  LogLine("device \"" + options.name + "\" is free for jobs again" + (is_there ? "" : ", once it is connected"));
   return kExitOk;
 }
 

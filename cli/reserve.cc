@@ -44,14 +44,20 @@ StatusOr<int> Run(const ReserveOptions& options) {
   request.set_devices(options.devices);
   request.set_duration_ns(lasts.count());
   for (std::string told;;) {
-    ASSIGN_OR_RETURN(const v1::ReserveDeviceResponse reserved, session.farm().ReserveDevice(request));
-    if (!reserved.device().empty()) {
-      Print(reserved, options);
+    const StatusOr<v1::ReserveDeviceResponse> reserved = session.farm().ReserveDevice(request);
+    const bool is_away = reserved.status().code() == StatusCode::kUnavailable;  // The server is being started again.
+    if (!reserved.ok() && !is_away) return reserved.status();
+    if (reserved.ok() && !reserved->device().empty()) {
+      Print(*reserved, options);
       return kExitOk;
     }
-    if (reserved.waits_for() != told) LogLine("waits: " + reserved.waits_for());
-    told = reserved.waits_for();
-    if (AwaitInterrupts(1, [] { return false; }, kAskAgainEvery)) return kExitInterrupted;
+    const std::string waits_for(is_away ? reserved.status().message() : reserved->waits_for());
+    if (waits_for != told) LogLine("waits: " + waits_for);
+    told = waits_for;
+    if (!AwaitInterrupts(1, [] { return false; }, kAskAgainEvery)) continue;
+    request.set_withdraw(true);
+    ASSIGN_OR_RETURN(const v1::ReserveDeviceResponse withdrawn, session.farm().ReserveDevice(request));
+    return kExitInterrupted;
   }
 }
 

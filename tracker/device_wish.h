@@ -7,7 +7,7 @@
 // A word alone holds for a device of that name, key or architecture, or with that tag or CPU feature. A comparison (=,
 // !=, <, <=, >, >=) is of numbers if both sides are numbers, with a unit KiB, MiB, GiB or TiB if there is one; else of
 // text, by = and != only. What a device does not say of itself compares as false, but != as true. Names: name, key,
-// arch, cores, cpus, mem, gflops, os, sandbox, and the device's tags of the form a=b.
+// arch, cores, mem, gflops, and the device's tags of the form a=b.
 #pragma once
 
 #include <map>

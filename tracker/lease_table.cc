@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
+#include <utility>
 
 namespace lathe {
 namespace {
@@ -26,12 +28,12 @@ bool IsReservation(std::string_view request_id) { return request_id.starts_with(
 std::string_view ReservedBy(std::string_view request_id) {
   if (!IsReservation(request_id)) return "";
   const std::string_view rest = request_id.substr(kReserved.size());
-  return rest.substr(0, rest.find(':'));
+  return rest.substr(0, rest.rfind(':'));
 }
 
 void LeaseTable::Restore(const std::vector<LiveLease>& leases, TimePoint now) {
   for (const auto& [record, remaining] : leases)
-    Hold(record, {.owner = OwnerOf(record), .lasts = remaining, .since = now}, now);
+    Hold(record, {.owner = OwnerOf(record), .lasts = remaining, .since = now}, now);  // Its holder's priority follows.
 }
 
 std::vector<LeaseAction> LeaseTable::Step(const LeaseEvent& event, TimePoint now) {
@@ -48,7 +50,8 @@ bool LeaseTable::AskAgain(const LeaseRequested& event, TimePoint now, Actions& a
   const auto is_same = [&](const auto& other) { return other.request_id == event.request_id; };
   for (auto& [device, lease] : leases_) {
     if (!is_same(lease.record)) continue;
-    lease.priority = event.priority;
+    lease.base = event.priority;
+    lease.priority = std::max(lease.priority, event.priority);
     if (lease.owner != event.owner) {
       share_.Ended(lease.owner, now);
       share_.Began(lease.owner = event.owner, now);
@@ -56,6 +59,9 @@ bool LeaseTable::AskAgain(const LeaseRequested& event, TimePoint now, Actions& a
     if (!IsReservation(event.request_id)) {
       expiries_.Set(device, lease.expires = now + kLeaseTtl);
       actions.push_back(PersistRenewal{device, lease.record.epoch});
+    } else if (!std::exchange(lease.is_confirmed, true)) {
+      expiries_.Set(device, lease.expires = lease.ends);
+      actions.push_back(PersistRenewal{device, lease.record.epoch, lease.ends - now});
     }
     actions.push_back(AnswerGranted{lease.record});
     return true;
@@ -157,7 +163,9 @@ bool LeaseTable::CanHave(const Request& request, const std::string& device) cons
          entry->service.service == DeviceService::kInService && Suits(request.wish, device);
 }
 
+// A person who works on a board restarts it, and keeps it.
 void LeaseTable::On(const DeviceGone& event, TimePoint now, Actions& actions) {
+  if (const LeaseRecord* lease = LeaseOf(event.device); lease != nullptr && IsReservation(lease->request_id)) return;
   free_since_[event.device] = now;
   End(event.device, LeaseEnd::kRevoked, event.reason, now, actions);
 }
@@ -168,17 +176,21 @@ void LeaseTable::On(const TimePassed&, TimePoint now, Actions& actions) {
   for (const std::string& device : expiries_.TakeDue(now)) {
     const bool is_reservation = IsReservation(leases_.at(device).record.request_id);
     End(device, is_reservation ? LeaseEnd::kReleased : LeaseEnd::kExpired,
-        is_reservation ? "its time is over" : "not renewed for 30 s", now, actions);
+        is_reservation ? "its time is over, or nobody has asked for it" : "not renewed for 30 s", now, actions);
   }
   may_grant_ |= !retries_.TakeDue(now).empty();
   for (const std::string& request : patience_.TakeDue(now))
     std::erase_if(line_, [&](const Request& waiting) { return waiting.request_id == request; });
 }
 
+// A reservation is whoever's asked for it once they have heard of it.
 void LeaseTable::Hold(const LeaseRecord& record, const Request& request, TimePoint now) {
-  const Duration lasts = IsReservation(record.request_id) ? request.lasts : kLeaseTtl;
-  leases_[record.device] = {record, now + lasts, request.owner, PriorityOf(request, now)};
-  expiries_.Set(record.device, now + lasts);
+  const bool is_reservation = IsReservation(record.request_id);
+  const bool is_new = is_reservation && !request.request_id.empty();  // Else it is restored.
+  const TimePoint ends = now + (is_reservation ? request.lasts : kLeaseTtl);
+  const TimePoint expires = is_new ? std::min(ends, now + kReservationPatience) : ends;
+  leases_[record.device] = {record, expires, request.owner, request.priority, LevelOf(request, now), ends, !is_new};
+  expiries_.Set(record.device, expires);
   patience_.Clear(record.request_id);
   share_.Began(request.owner, now);
 }
@@ -201,23 +213,30 @@ void LeaseTable::End(const std::string& device, LeaseEnd why, const std::string&
   Drop(device, now);
 }
 
-int LeaseTable::PriorityOf(const Request& request, TimePoint now) {
+int LeaseTable::LevelOf(const Request& request, TimePoint now) {
   return static_cast<int>(std::min<int64_t>(request.priority + (now - request.since) / kAgeingStep, kHighestPriority));
 }
 
-LeaseTable::Rank LeaseTable::RankOf(const Request& request, TimePoint now) const {
-  return {-PriorityOf(request, now), share_.Of(request.owner, kUsualStay, now)};
+LeaseTable::Rank LeaseTable::RankOf(const Request& request, int top, TimePoint now) const {
+  return {-std::min(LevelOf(request, now), top), share_.Of(request.owner, kUsualStay, now)};
 }
 
-std::vector<LeaseTable::Line::iterator> LeaseTable::NextOfEach(TimePoint now) {
-  std::vector<std::pair<Rank, Line::iterator>> ranked;
-  std::set<std::string_view> seen;
-  for (auto it = line_.begin(); it != line_.end(); ++it)
-    if (seen.insert(it->owner.group).second) ranked.emplace_back(RankOf(*it, now), it);
-  std::ranges::stable_sort(ranked, {}, [](const auto& entry) { return entry.first; });
-  std::vector<Line::iterator> next;
-  for (const auto& [rank, request] : ranked) next.push_back(request);
-  return next;
+LeaseTable::Groups LeaseTable::GroupsInLine() {
+  Groups groups;
+  for (auto it = line_.begin(); it != line_.end(); ++it) groups[it->owner.group].push_back(it);
+  return groups;
+}
+
+std::vector<std::string> LeaseTable::OrderOf(const Groups& groups, TimePoint now) const {
+  int top = kLowestPriority;
+  for (const auto& [name, requests] : groups) top = std::max(top, requests.front()->priority);
+  std::vector<std::tuple<Rank, TimePoint, std::string>> ranked;
+  for (const auto& [name, requests] : groups)
+    ranked.emplace_back(RankOf(*requests.front(), top, now), requests.front()->since, name);
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> names;
+  for (auto& [rank, since, name] : ranked) names.push_back(std::move(name));
+  return names;
 }
 
 std::vector<std::string> LeaseTable::FreeDevices() const {
@@ -238,24 +257,99 @@ std::vector<std::string> LeaseTable::FreeDevices() const {
 void LeaseTable::GrantWhatIsFree(TimePoint now, Actions& actions) {
   if (!std::exchange(may_grant_, false) || line_.empty()) return;
   std::vector<std::string> free = FreeDevices();
-  for (bool has_granted = true; has_granted && !free.empty();) {
-    has_granted = false;
-    for (const Line::iterator request : NextOfEach(now)) {
-      const auto device = std::ranges::find_if(free, [&](const auto& name) { return Suits(request->wish, name); });
-      if (device == free.end()) continue;
-      Grant(request, *device, now, actions);
+  GrantPromised(free, now, actions);
+  Groups groups = GroupsInLine();
+  while (!free.empty() && !groups.empty()) {
+    for (const std::string& name : OrderOf(groups, now)) {
+      std::deque<Line::iterator>& requests = groups.at(name);
+      const auto device =
+          std::ranges::find_if(free, [&](const auto& one) { return Suits(requests.front()->wish, one); });
+      if (device == free.end()) {
+        groups.erase(name);
+        continue;
+      }
+      Grant(requests.front(), *device, now, actions);
       free.erase(device);
-      has_granted = true;
+      requests.pop_front();
+      if (requests.empty()) groups.erase(name);
       break;
     }
   }
 }
 
+// What was given back for somebody is theirs, if they still wait.
+void LeaseTable::GrantPromised(std::vector<std::string>& free, TimePoint now, Actions& actions) {
+  std::erase_if(free, [&](const std::string& device) {
+    const auto promise = promised_.find(device);
+    if (promise == promised_.end()) return false;
+    const auto request = std::ranges::find(line_, promise->second, &Request::request_id);
+    promised_.erase(promise);
+    if (request == line_.end() || !Suits(request->wish, device)) return false;
+    Grant(request, device, now, actions);
+    return true;
+  });
+}
+
+std::map<std::string, int> LeaseTable::DevicesOfGroups() const {
+  std::map<std::string, int> devices;
+  for (const auto& [device, lease] : leases_)
+    if (!promised_.contains(device)) ++devices[lease.owner.group];
+  for (const auto& [device, pending] : pending_) ++devices[pending.request.owner.group];
+  for (const Request& request : line_)
+    if (std::ranges::any_of(promised_, [&](const auto& promise) { return promise.second == request.request_id; }))
+      ++devices[request.owner.group];
+  return devices;
+}
+
+bool LeaseTable::MayTake(const Request& request, const HeldDevice& held, const std::map<std::string, int>& devices,
+                         TimePoint now) const {
+  const auto it = leases_.find(held.device);
+  if (it == leases_.end() || !held.has_begun || promised_.contains(held.device)) return false;
+  const Lease& lease = it->second;
+  if (lease.owner.group == request.owner.group || !Suits(request.wish, held.device)) return false;
+  const int priority = held.has_stayed ? lease.base : lease.priority;
+  if (request.priority > priority) return true;
+  if (LevelOf(request, now) < priority) return false;
+  if (held.has_stayed && share_.Of(request.owner, Duration(0), now) < share_.Of(lease.owner, Duration(0), now))
+    return true;
+  // As many for their weights, and no more for a user who has had more.
+  const auto count = [&](const FairShare::Owner& owner, int more) {
+    const auto held_now = devices.find(owner.group);
+    return ((held_now == devices.end() ? 0 : held_now->second) + more) / owner.weight;
+  };
+  const bool has_had_more =
+      share_.Of(request.owner, Duration(0), now).user > share_.Of(lease.owner, Duration(0), now).user;
+  return !has_had_more && count(request.owner, 0) == 0 && count(lease.owner, -1) >= count(request.owner, 1);
+}
+
+std::vector<std::string> LeaseTable::ChooseYields(const std::vector<HeldDevice>& held, TimePoint now) {
+  std::vector<std::string> yields;
+  if (line_.empty() || held.empty()) return yields;
+  std::map<std::string, int> devices = DevicesOfGroups();
+  std::set<std::string> served;
+  for (const auto& [device, request] : promised_) served.insert(request);
+  const Groups groups = GroupsInLine();
+  for (const std::string& name : OrderOf(groups, now)) {
+    for (const Line::iterator request : groups.at(name)) {
+      if (served.contains(request->request_id)) continue;
+      const auto victim =
+          std::ranges::find_if(held, [&](const HeldDevice& one) { return MayTake(*request, one, devices, now); });
+      if (victim == held.end()) break;
+      promised_[victim->device] = request->request_id;
+      --devices[leases_.at(victim->device).owner.group];
+      ++devices[name];
+      yields.push_back(victim->device);
+    }
+  }
+  return yields;
+}
+
 void LeaseTable::Grant(Line::iterator request, const std::string& device, TimePoint now, Actions& actions) {
   const DeviceRecord& record = devices_.Find(device)->record;
+  const bool is_reservation = IsReservation(request->request_id);
   actions.push_back(PersistGrant{{device, 0, request->request_id, record.key},
                                  record.epoch,
-                                 IsReservation(request->request_id) ? request->lasts : kLeaseTtl});
+                                 is_reservation ? std::min(request->lasts, kReservationPatience) : kLeaseTtl});
   share_.Began(request->owner, now);
   pending_[device] = {*request};
   line_.erase(request);
@@ -352,13 +446,6 @@ std::string LeaseTable::WhyNotNow(const std::string& device, const DeviceWish& w
     return user.empty() ? "lent to " + lease->second.record.request_id : fmt::format("reserved by {}", user);
   }
   return pending_.contains(device) ? "about to be lent to " + pending_.at(device).request.request_id : "";
-}
-
-bool LeaseTable::IsWantedMore(const std::string& device, TimePoint now) const {
-  const auto lease = leases_.find(device);
-  return lease != leases_.end() && std::ranges::any_of(line_, [&](const Request& waiting) {
-           return PriorityOf(waiting, now) > lease->second.priority && Suits(waiting.wish, device);
-         });
 }
 
 }  // namespace lathe

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <list>
 #include <map>
 #include <optional>
@@ -30,8 +31,8 @@ inline constexpr Duration kGrantRetryAfter = std::chrono::seconds(1);  // After 
 inline constexpr int kLowestPriority = -2, kHighestPriority = 2;       // 0 is what nobody asked for otherwise.
 inline constexpr Duration kAgeingStep = std::chrono::minutes(5);
 inline constexpr Duration kUsualStay = std::chrono::seconds(30);  // What a job keeps a device for, where others wait.
-inline constexpr Duration kReservationPatience =
-    std::chrono::seconds(60);  // A person in line who does not ask again has gone.
+// Whoever waits for a reservation, or was granted one and has not heard of it, and does not ask again, has gone.
+inline constexpr Duration kReservationPatience = std::chrono::seconds(20);
 
 // Events. All but GrantCommitted come from holders, may arrive twice, late or never.
 struct LeaseRequested {
@@ -62,6 +63,12 @@ struct DeviceGone {
   std::string device;
   std::string reason;
 };  // Its lease ends.
+// What its holder knows of a lease.
+struct HeldDevice {
+  std::string device;
+  bool has_begun = false;   // Something was measured under it, or is.
+  bool has_stayed = false;  // It has had its turn: others come first now, if they have had less.
+};
 struct DevicesChanged {};  // One may have become free.
 struct TimePassed {};
 using LeaseEvent = std::variant<LeaseRequested, RequestWithdrawn, LeaseRenewed, LeaseReleased, GrantCommitted,
@@ -76,6 +83,7 @@ struct PersistGrant {
 struct PersistRenewal {
   std::string device;
   int64_t epoch;
+  Duration ttl = kLeaseTtl;
 };
 struct PersistEnd {
   std::string device;
@@ -117,9 +125,16 @@ class LeaseTable {
   std::vector<std::string> ReservationsOf(std::string_view user) const;
   // Why somebody with this wish cannot have the device now; empty: they can.
   std::string WhyNotNow(const std::string& device, const DeviceWish& wish) const;
-  // Somebody waits in line for a device such as this one whose priority is higher than its holder's was when they got
-  // it.
-  bool IsWantedMore(const std::string& device, TimePoint now) const;
+  // Devices of these whose holders shall give them back when what is at their hand is through: each for one request in
+  // line, which gets it then. Said once.
+  //   - A request of a higher priority than the lease's goes first, as soon as the holder has begun. A lease counts as
+  //   what its request had
+  //     risen to, and as what it was asked with once it has had its turn: so one of a lower priority has a turn now and
+  //     then, not more.
+  //   - Of an equal one: once the lease has had its turn, if the request's user (or job) has had less; or at once, if
+  //   its job has no device
+  //     and the holder has two.
+  std::vector<std::string> ChooseYields(const std::vector<HeldDevice>& held, TimePoint now);
 
  private:
   struct Request {
@@ -135,14 +150,16 @@ class LeaseTable {
     LeaseRecord record;
     TimePoint expires;
     FairShare::Owner owner;
-    int priority = 0;  // When it was granted, with what it had risen by.
+    int base = 0, priority = 0;  // As it was asked for; when it was granted, with what it had risen by.
+    TimePoint ends{};            // Of a reservation.
+    bool is_confirmed = true;    // Whoever reserved it has heard of it.
   };
   struct PendingGrant {
     Request request;
     bool is_withdrawn = false;
   };
   struct Rank {
-    int priority = 0;  // Negated: smaller goes first.
+    int level = 0;  // Negated: smaller goes first.
     FairShare::Standing standing;
     auto operator<=>(const Rank&) const = default;
   };
@@ -166,11 +183,18 @@ class LeaseTable {
   void End(const std::string& device, LeaseEnd why, const std::string& reason, TimePoint now, Actions& actions);
   void GrantWhatIsFree(TimePoint now, Actions& actions);
   void Grant(Line::iterator request, const std::string& device, TimePoint now, Actions& actions);
-  static int PriorityOf(const Request& request, TimePoint now);
-  Rank RankOf(const Request& request, TimePoint now) const;
-  // The first in line of each owner, in the order in which they are served.
-  std::vector<Line::iterator> NextOfEach(TimePoint now);
-  std::vector<std::string> FreeDevices() const;  // The one that rested longest first.
+  static int LevelOf(const Request& request, TimePoint now);
+  Rank RankOf(const Request& request, int top, TimePoint now) const;
+  // Those in line by their owners' groups, the oldest first.
+  using Groups = std::map<std::string, std::deque<Line::iterator>>;
+  Groups GroupsInLine();
+  // Their names, in the order in which they are served now.
+  std::vector<std::string> OrderOf(const Groups& groups, TimePoint now) const;
+  void GrantPromised(std::vector<std::string>& free, TimePoint now, Actions& actions);
+  bool MayTake(const Request& request, const HeldDevice& held, const std::map<std::string, int>& devices,
+               TimePoint now) const;
+  std::map<std::string, int> DevicesOfGroups() const;  // Without those that they yield, with those promised to them.
+  std::vector<std::string> FreeDevices() const;        // The one that rested longest first.
   Line::const_iterator Find(const std::string& request_id) const;
   std::string KnownKeys() const;
 
@@ -182,6 +206,7 @@ class LeaseTable {
   Deadlines retries_;                            // By device, after the store failed.
   Deadlines patience_;                           // Of reservations in line, by request.
   Line line_;
+  std::map<std::string, std::string> promised_;  // Device that is being given back -> the request that gets it.
   FairShare share_;
   bool may_grant_ = false;  // Something has changed since nothing could be granted.
 };

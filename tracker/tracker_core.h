@@ -55,6 +55,9 @@ class TrackerCore {
   const DeviceRegistry& devices() const { return devices_; }
   const LeaseRecord* LeaseOf(const std::string& device) const { return leases_.LeaseOf(device); }
   const LeaseTable& leases() const { return leases_; }
+  std::vector<std::string> ChooseYields(const std::vector<HeldDevice>& held, TimePoint now) {
+    return leases_.ChooseYields(held, now);
+  }
   std::string WhyWaiting(const std::string& request_id) const { return leases_.WhyWaiting(request_id); }
 
  private:

@@ -2,6 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include "support/random.h"
+#include "tests/property_runs.h"
+
 namespace lathe {
 namespace {
 
@@ -301,23 +304,133 @@ LeaseRequested AskAs(const std::string& request, const FairShare::Owner& owner, 
   return {.request_id = request, .wish = DeviceWish::OfKey("local"), .owner = owner, .priority = priority};
 }
 
-TEST_F(TrackerTest, ServesTheHigherPriorityFirstUntilTheOtherHasWaitedLong) {
+TEST_F(TrackerTest, ServesTheHigherPriorityFirst) {
   Connect("a");
-  LeaseRecord lease = Grant("r0");
+  const LeaseRecord lease = Grant("r0");
   Step(AskAs("low", {"ann", "job-1"}, -1));
   Step(AskAs("high", {"bob", "job-2"}, 1));
-  auto next = Only<PersistGrant>(Step(LeaseReleased{"a", lease.epoch}));
+  const auto next = Only<PersistGrant>(Step(LeaseReleased{"a", lease.epoch}));
   ASSERT_EQ(next.size(), 1u);
   EXPECT_EQ(next[0].lease.request_id, "high");
-  lease = Only<AnswerGranted>(Step(GrantCommitted{"a", "high", OkStatus(), 2})).at(0).lease;
-  for (int i = 0; i < 121; ++i) {  // Ten minutes, in which the lease is renewed.
-    Live(seconds(5), {"a"});
-    Step(LeaseRenewed{"a", lease.epoch});
+}
+
+// A farm in which every job always wants every board. Boards are given back when the tracker says so, after what is at
+// hand.
+class Shares {
+ public:
+  struct Job {
+    std::string name, user;
+    int priority = 0;
+    double weight = 1;
+  };
+  Shares(int boards, std::vector<Job> jobs) : boards_(boards), jobs_(std::move(jobs)) {
+    for (int i = 0; i < boards_; ++i) Do(tracker_.Step(DeviceReported{{Board(i), "local", "{}", 0}, {}}, now_));
   }
-  Step(AskAs("high again", {"bob", "job-2"}, 1));
-  next = Only<PersistGrant>(Step(LeaseReleased{"a", lease.epoch}));
-  ASSERT_EQ(next.size(), 1u);
-  EXPECT_EQ(next[0].lease.request_id, "low") << "two steps of ageing, and it has had less";
+  // Board-seconds of each job.
+  std::map<std::string, double> Run(seconds time) {
+    std::map<std::string, double> used;
+    for (const TimePoint end = now_ + time; now_ < end; now_ += seconds(1)) {
+      for (int i = 0; i < boards_; ++i) Do(tracker_.Step(DeviceHeard{Board(i)}, now_));
+      for (const Job& job : jobs_)
+        for (int i = 0; i < boards_; ++i) Ask(job, i);
+      std::vector<HeldDevice> held;
+      for (auto& [board, holding] : holdings_) {
+        Do(tracker_.Step(LeaseRenewed{board, holding.epoch}, now_));
+        if (!holding.yields_at) held.push_back({board, now_ > holding.since, now_ - holding.since >= kUsualStay});
+        used[holding.job] += 1;
+      }
+      for (const std::string& board : tracker_.ChooseYields(held, now_))
+        holdings_.at(board).yields_at = now_ + milliseconds(500);
+      const auto holdings = holdings_;
+      for (const auto& [board, holding] : holdings) {
+        if (!holding.yields_at || now_ < *holding.yields_at) continue;
+        holdings_.erase(board);
+        Do(tracker_.Step(LeaseReleased{board, holding.epoch}, now_));
+      }
+    }
+    return used;
+  }
+  int leases() const { return static_cast<int>(epoch_); }
+
+ private:
+  struct Holding {
+    std::string job;
+    int64_t epoch = 0;
+    TimePoint since{};
+    std::optional<TimePoint> yields_at;
+  };
+  static std::string Board(int i) { return "board-" + std::to_string(i); }
+  void Ask(const Job& job, int i) {
+    const std::string request = job.name + "/" + std::to_string(i);
+    for (const auto& [board, holding] : holdings_)
+      if (tracker_.LeaseOf(board)->request_id == request) return;
+    Do(tracker_.Step(
+        LeaseRequested{request, DeviceWish::OfKey("local"), {job.user, job.name, job.weight}, job.priority}, now_));
+  }
+  void Do(const std::vector<TrackerAction>& actions) {
+    for (const TrackerAction& action : actions) {
+      if (const auto* grant = std::get_if<PersistGrant>(&action))
+        Do(tracker_.Step(GrantCommitted{grant->lease.device, grant->lease.request_id, OkStatus(), ++epoch_}, now_));
+      if (const auto* granted = std::get_if<AnswerGranted>(&action))
+        holdings_[granted->lease.device] = {
+            granted->lease.request_id.substr(0, granted->lease.request_id.find('/')), granted->lease.epoch, now_, {}};
+    }
+  }
+  const int boards_;
+  const std::vector<Job> jobs_;
+  TimePoint now_ = kStart;
+  int64_t epoch_ = 0;
+  TrackerCore tracker_{TrackerSnapshot{}, kStart};
+  std::map<std::string, Holding> holdings_;
+};
+
+constexpr seconds kTime{4000};
+
+TEST(FairFarm, UsersHaveEqualSharesHoweverManyJobsTheyHave) {
+  for (const int boards : {1, 2, 3, 4}) {
+    std::vector<Shares::Job> jobs{{"b", "bob"}};
+    for (int i = 0; i < 10; ++i) jobs.push_back({"a" + std::to_string(i), "ann"});
+    Shares farm(boards, jobs);
+    const auto used = farm.Run(kTime);
+    EXPECT_NEAR(used.at("b") / (boards * 4000.0), 0.5, 0.1) << boards << " boards";
+    EXPECT_LT(farm.leases(), boards * 4000 / 25 * 2) << "a board is not handed to and fro";
+  }
+}
+
+TEST(FairFarm, JobsOfOneUserShareByWeight) {
+  for (const int boards : {1, 2, 3, 4}) {
+    Shares farm(boards, {{"light", "ann", 0, 1}, {"heavy", "ann", 0, 3}});
+    const auto used = farm.Run(kTime);
+    EXPECT_NEAR(used.at("heavy") / (boards * 4000.0), 0.75, 0.12) << boards << " boards";
+  }
+}
+
+TEST(FairFarm, ALowerPriorityHasATurnNowAndThenAndNotMore) {
+  for (const int boards : {1, 2, 3, 4}) {
+    Shares farm(boards, {{"low", "ann", -1}, {"high", "bob", 0}});
+    const auto used = farm.Run(kTime);
+    const double share = used.contains("low") ? used.at("low") / (boards * 4000.0) : 0;
+    EXPECT_GT(share, 0.02) << boards << " boards";
+    EXPECT_LT(share, 0.25) << boards << " boards";
+    EXPECT_LT(farm.leases(), boards * 4000 / 25 * 2) << boards << " boards";
+  }
+}
+
+TEST(FairFarm, NobodyStarvesAndNothingIsHandedToAndFroInFarmsOfAnyKind) {
+  const SeedRange seeds = SeedsToTry(20, /*cost=*/20);
+  for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) {
+    Random random(seed);
+    const int boards = 1 + static_cast<int>(random.Below(5));
+    std::vector<Shares::Job> jobs;
+    for (uint64_t i = 0; i < 2 + random.Below(5); ++i)
+      jobs.push_back({"job-" + std::to_string(i), "user-" + std::to_string(random.Below(3)),
+                      static_cast<int>(random.Below(5)) - 2, 1 + static_cast<double>(random.Below(3))});
+    Shares farm(boards, jobs);
+    const auto used = farm.Run(kTime);
+    for (const Shares::Job& job : jobs)
+      EXPECT_TRUE(used.contains(job.name)) << job.name << " had nothing in 4,000 s, seed " << seed;
+    EXPECT_LT(farm.leases(), boards * 4000 / 10) << "seed " << seed;
+  }
 }
 
 TEST_F(TrackerTest, SharesWhatIsFreeBetweenUsersNotBetweenRequests) {
@@ -348,16 +461,19 @@ TEST_F(TrackerTest, AReservationEndsWhenItsTimeIsOverAndNobodyRenewsIt) {
   Connect("a");
   const auto grants = Only<PersistGrant>(Step(Reserve("ann", seconds(120))));
   ASSERT_EQ(grants.size(), 1u);
-  EXPECT_EQ(grants[0].ttl, seconds(120));
+  EXPECT_EQ(grants[0].ttl, kReservationPatience) << "until it is known that somebody has heard of it";
   const std::string id = grants[0].lease.request_id;
   Step(GrantCommitted{"a", id, OkStatus(), 1});
+  const auto confirmed = Only<PersistRenewal>(Step(Reserve("ann", seconds(120))));
+  ASSERT_EQ(confirmed.size(), 1u);
+  EXPECT_EQ(confirmed[0].ttl, seconds(120));
   EXPECT_EQ(tracker_.leases().WhyNotNow("a", {}), "reserved by ann");
   Live(seconds(115), {"a"});
   EXPECT_EQ(Only<AnswerGranted>(Step(Reserve("ann", seconds(120)))).size(), 1u) << "asked again it is the same";
   ASSERT_NE(tracker_.LeaseOf("a"), nullptr);
   now_ += seconds(5);
   const auto actions = Step(TimePassed{});
-  EXPECT_EQ(Only<AnswerEnded>(actions).at(0).reason, "its time is over");
+  EXPECT_EQ(Only<AnswerEnded>(actions).at(0).reason, "its time is over, or nobody has asked for it");
   EXPECT_EQ(Only<PersistEnd>(actions).at(0).why, LeaseEnd::kReleased);
 }
 
@@ -365,21 +481,36 @@ TEST_F(TrackerTest, APersonWhoDoesNotAskAgainLeavesTheLine) {
   Connect("a");
   const LeaseRecord lease = Grant("r1");
   Step(Reserve("ann", seconds(600)));
-  EXPECT_TRUE(tracker_.leases().IsWantedMore("a", now_));
-  Live(seconds(20), {"a"});
-  Step(LeaseRenewed{"a", lease.epoch});
-  Live(seconds(20), {"a"});
+  Live(seconds(15), {"a"});
   Step(LeaseRenewed{"a", lease.epoch});
   Step(Reserve("ann", seconds(600)));
-  Live(seconds(20), {"a"});
+  Live(seconds(15), {"a"});
   Step(LeaseRenewed{"a", lease.epoch});
-  EXPECT_TRUE(tracker_.leases().IsWantedMore("a", now_));
-  Live(seconds(20), {"a"});
+  EXPECT_THAT(tracker_.WhyWaiting(ReservationId("ann", "r")), HasSubstr("1 leased"));
+  Live(seconds(5), {"a"});
   Step(LeaseRenewed{"a", lease.epoch});
-  Live(seconds(20), {"a"});
-  Step(LeaseRenewed{"a", lease.epoch});
-  EXPECT_FALSE(tracker_.leases().IsWantedMore("a", now_));
   EXPECT_EQ(tracker_.WhyWaiting(ReservationId("ann", "r")), "");
+}
+
+TEST_F(TrackerTest, AReservationThatNobodyHeardOfEndsSoon) {
+  Connect("a");
+  Step(Reserve("ann", seconds(600)));
+  Step(GrantCommitted{"a", ReservationId("ann", "r"), OkStatus(), 1});
+  ASSERT_NE(tracker_.LeaseOf("a"), nullptr);
+  Live(seconds(20), {"a"});
+  Step(TimePassed{});
+  EXPECT_EQ(tracker_.LeaseOf("a"), nullptr);
+}
+
+TEST_F(TrackerTest, APersonKeepsABoardThatIsRestarted) {
+  Connect("a");
+  Step(Reserve("ann", seconds(600)));
+  Step(GrantCommitted{"a", ReservationId("ann", "r"), OkStatus(), 1});
+  Step(Reserve("ann", seconds(600)));
+  Step(DeviceLeft{"a"});
+  now_ += seconds(100);
+  EXPECT_TRUE(Only<AnswerEnded>(Step(TimePassed{})).empty());
+  EXPECT_NE(tracker_.LeaseOf("a"), nullptr);
 }
 
 TEST(TrackerRestart, KeepsAReservationForWhatRemainsOfIt) {

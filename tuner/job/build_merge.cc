@@ -15,9 +15,13 @@ Digest WhatIsBuilt(const v1::BuildTask& build) {
 
 }  // namespace
 
-bool BuildMerge::Begin(const v1::BuildTask& build) {
-  (void)Ended(build.trial_id());
+bool BuildMerge::Begin(const v1::BuildTask& build, std::vector<BuildOf>& left) {
   const Digest what = WhatIsBuilt(build);
+  if (const auto of = of_trial_.find(build.trial_id());
+      of != of_trial_.end() && of->second == what && groups_.at(what).leader == build.trial_id())
+    return true;  // It is sent again; the others wait on.
+  const std::vector<BuildOf> waiting = Ended(build.trial_id());
+  left.insert(left.end(), waiting.begin(), waiting.end());
   of_trial_[build.trial_id()] = what;
   const auto [group, is_first] = groups_.try_emplace(what, Group{build.trial_id(), {}});
   if (!is_first) group->second.waiting.push_back({build.trial_id(), build.attempt()});

@@ -19,9 +19,9 @@ struct BuildOf {
 
 class BuildMerge {
  public:
-  // True: nobody builds the like; it is to be sent. False: it waits for another one, until Ended names it. A trial has
-  // one build at a time: the former one is left.
-  bool Begin(const v1::BuildTask& build);
+  // True: nobody builds the like, or this one is what is built already; it is to be sent. False: it waits for another
+  // one, until Ended names it. A trial has one build at a time: those that waited for its former one go to `left`.
+  bool Begin(const v1::BuildTask& build, std::vector<BuildOf>& left);
   // The build of this trial is over, however it ended; those that waited for it, in the order in which they came. None,
   // if it waited itself.
   std::vector<BuildOf> Ended(int64_t trial_id);

@@ -9,6 +9,7 @@ namespace lathe {
 namespace {
 
 constexpr std::string_view kPrefix = "job-";
+constexpr Duration kWeighEvery = std::chrono::seconds(1);
 
 std::optional<std::pair<int64_t, int>> ParseRequestId(std::string_view text) {
   if (!text.starts_with(kPrefix)) return std::nullopt;
@@ -147,28 +148,25 @@ bool DeviceDesk::OthersWait(const Lease& lease) const {
   });
 }
 
-bool DeviceDesk::IsOneTooMany(const Lease& lease) const {
-  const auto of_job = [&](const auto& entry) {
-    return entry.second.job_id == lease.job_id && !entry.second.is_yielding;
-  };
-  if (std::count_if(leases_.begin(), leases_.end(), of_job) < 2) return false;
-  const auto needy = std::count_if(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
-    return Suits(entry.second.demand.wish, lease.record) && !entry.second.asked.empty() && LeasesOf(entry.first) == 0;
-  });
-  const auto coming = std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) {
-    return entry.second.record.key == lease.record.key && entry.second.is_yielding;
-  });
-  return needy > coming;
+bool DeviceDesk::HasStayed(const Lease& lease, TimePoint now) const {
+  return lease.started >= options_.stay_trials || now - lease.granted_at >= options_.stay;
+}
+
+void DeviceDesk::YieldToOthers(TimePoint now) {
+  if (!options_.choose_yields) return;
+  std::vector<HeldDevice> held;
+  for (auto& [device, lease] : leases_) {
+    if (lease.is_yielding) continue;
+    held.push_back({device, lease.started > 0, HasStayed(lease, now)});
+    lease.weighed_at = now;
+  }
+  for (const std::string& device : options_.choose_yields(held, now)) Yield(device);
 }
 
 bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
   const auto it = jobs_.find(lease.job_id);
   const Job* job = it == jobs_.end() ? nullptr : &it->second;
   const bool others_wait = OthersWait(lease);
-  const bool is_wanted_more = options_.is_wanted_more && options_.is_wanted_more(lease.record.device);
-  const bool stayed_long = lease.started >= options_.stay_trials || now - lease.granted_at >= options_.stay;
-  if ((stayed_long && others_wait) || is_wanted_more || (!lease.is_yielding && IsOneTooMany(lease)))
-    lease.is_yielding = true;
   if (lease.trials.empty() && lease.unsettled.empty()) {
     const bool has_nothing = job == nullptr || job->demand.claimable == 0;
     const bool is_idle_long = now - lease.idle_since >= options_.idle;
@@ -198,6 +196,7 @@ void DeviceDesk::Yield(const std::string& device) {
 
 std::vector<DeskAction> DeviceDesk::Plan(TimePoint now) {
   Actions actions;
+  YieldToOthers(now);
   for (auto it = leases_.begin(); it != leases_.end();) {
     if (!PlanLease(it->second, now, actions)) {
       ++it;
@@ -219,7 +218,8 @@ std::optional<TimePoint> DeviceDesk::NextDeadline() const {
   const auto consider = [&](TimePoint at) { first = first ? std::min(*first, at) : at; };
   for (const auto& [device, lease] : leases_) {
     consider(lease.renew_at);
-    if (OthersWait(lease) && !lease.is_yielding) consider(lease.granted_at + options_.stay);
+    if (!lease.is_yielding && OthersWait(lease))
+      consider(std::max(lease.granted_at + options_.stay, lease.weighed_at + kWeighEvery));
     const auto job = jobs_.find(lease.job_id);
     const bool has_nothing = job == jobs_.end() || job->second.demand.claimable == 0;
     if (lease.trials.empty() && lease.unsettled.empty() && has_nothing) consider(lease.idle_since + options_.idle);

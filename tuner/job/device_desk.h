@@ -15,8 +15,7 @@
 #include <vector>
 
 #include "support/clock.h"
-#include "tracker/device_wish.h"
-#include "tracker/lease_store.h"
+#include "tracker/lease_table.h"
 
 namespace lathe {
 
@@ -29,8 +28,8 @@ struct DeskOptions {
   Duration retry = std::chrono::milliseconds(200);  // Until it looks again for a trial that may be measured later only.
   // What the tracker knows. Empty: a device suits whoever wants its key, and nobody goes before anybody else.
   std::function<bool(const DeviceWish& wish, const LeaseRecord& lease)> suits;
-  // A device that is lent is given back as soon as what is at its hand is measured.
-  std::function<bool(const std::string& device)> is_wanted_more;
+  // Which of these are to be given back for others when what is at their hand is through (LeaseTable::ChooseYields).
+  std::function<std::vector<std::string>(const std::vector<HeldDevice>& held, TimePoint now)> choose_yields;
 };
 
 // What a job has for devices.
@@ -115,6 +114,7 @@ class DeviceDesk {
     TimePoint granted_at{}, renew_at{}, look_again_at{}, idle_since{};
     int64_t started = 0;  // Trials claimed under it.
     bool is_yielding = false;
+    TimePoint weighed_at{};  // Whether it is to yield.
     std::vector<int64_t> trials;
     std::set<int64_t> unsettled;  // Finished, not settled.
   };
@@ -124,8 +124,8 @@ class DeviceDesk {
   bool PlanLease(Lease& lease, TimePoint now, Actions& actions);
   bool OthersWait(const Lease& lease) const;
   bool Suits(const DeviceWish& wish, const LeaseRecord& lease) const;
-  // Its job has another device, and a job that waits has none.
-  bool IsOneTooMany(const Lease& lease) const;
+  bool HasStayed(const Lease& lease, TimePoint now) const;
+  void YieldToOthers(TimePoint now);
   int64_t DevicesWanted(int64_t job_id, const Job& job) const;
 
   const DeskOptions options_;

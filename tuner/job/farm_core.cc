@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "support/status_macros.h"
+
 namespace lathe {
 namespace {
 
@@ -23,8 +25,8 @@ FarmCore::FarmCore(FarmCoreOptions options, Store& store, FarmPorts& ports, Cloc
       clock_(clock),
       leases_(store),
       desk_({.suits = [this](const DeviceWish& wish, const LeaseRecord& lease) { return Suits(wish, lease.device); },
-             .is_wanted_more =
-                 [this](const std::string& device) { return tracker_->leases().IsWantedMore(device, Now()); }}),
+             .choose_yields = [this](const std::vector<HeldDevice>& held,
+                                     TimePoint now) { return tracker_->ChooseYields(held, now); }}),
       workers_(static_cast<uint64_t>(clock.UnixNanos())) {}
 
 Status FarmCore::Start() {

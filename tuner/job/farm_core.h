@@ -195,6 +195,7 @@ class FarmCore {
     std::unique_ptr<JobSearcher> search;
     std::map<int64_t, OpenTrial> open;
     std::deque<int64_t> proposed;  // Not released to the workers yet; in order.
+    int devices = 0;               // That could be lent to it.
     int preparing = 0;             // Tasks with open trials that are not prepared yet.
     bool is_searching = false, has_its_leases = false;
     bool has_timed_out = false;         // The search has;
@@ -335,6 +336,7 @@ class FarmCore {
 
   // farm_core_people.cc
   bool Suits(const DeviceWish& wish, const std::string& device) const;
+  DeviceWish ByName(const DeviceWish& wish) const;
   std::string StoryOf(const Job& job, const std::string& device) const;
   JobStory StoryOf(const Job& job);
   LeaseRequested RequestOf(const Job& job, const std::string& request_id) const;
@@ -350,6 +352,7 @@ class FarmCore {
   WorkerTable workers_;
   std::map<int64_t, Job> jobs_;
   std::deque<int64_t> waiting_;  // Jobs whose turn comes later.
+  std::map<int64_t, int> waiting_priority_;
   std::optional<TimePoint> waiting_retry_at_;
   std::map<int64_t, int64_t> job_of_trial_;
   std::map<int64_t, JobProgress> ended_;  // As they ended; the latest few.

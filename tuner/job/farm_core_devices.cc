@@ -56,9 +56,7 @@ DeviceTraits TraitsOf(const v1::DeviceFacts& facts) {
                                                        {"arch", facts.arch()},
                                                        {"cores", std::to_string(facts.num_cores())},
                                                        {"mem", std::to_string(facts.memory_bytes())},
-                                                       {"gflops", fmt::format("{:.1f}", facts.peak_gflops())},
-                                                       {"os", facts.os()},
-                                                       {"sandbox", facts.sandbox()}};
+                                                       {"gflops", fmt::format("{:.1f}", facts.peak_gflops())}};
   for (const auto& [name, value] : known) traits.values[name] = value;
   return traits;
 }
@@ -198,6 +196,8 @@ void FarmCore::Do(const DeviceChange& action) {
   ports_.Log(fmt::format("device \"{}\" is {}: {}", action.device, DeviceStateName(action.to), action.reason));
   CountDevices();
   if (action.to != DeviceState::kLost) return;
+  if (const LeaseRecord* lease = tracker_->LeaseOf(action.device); lease != nullptr && IsReservation(lease->request_id))
+    return;  // It has no trials, and stays a person's.
   Perform("lose device " + action.device, [this, device = action.device] {
     const StatusOr<int64_t> id = leases_.IdOf(device);
     if (!id.ok()) return OkStatus();  // It has no row, so no trials.
@@ -218,7 +218,7 @@ void FarmCore::Do(const PersistGrant& action) {
 }
 
 void FarmCore::Do(const PersistRenewal& action) {
-  Check(leases_.PersistRenewal(action.device, action.epoch, kLeaseTtl), "renew a lease");
+  Check(leases_.PersistRenewal(action.device, action.epoch, action.ttl), "renew a lease");
 }
 
 void FarmCore::Do(const PersistEnd& action) {
@@ -256,7 +256,7 @@ void FarmCore::Do(const AnswerEnded& action) {
 }
 
 void FarmCore::CountDevices() {
-  for (const auto& [id, job] : jobs_) desk_.SetDeviceCount(job.wish.ToString(), CountDevices(job.wish));
+  for (auto& [id, job] : jobs_) desk_.SetDeviceCount(job.wish.ToString(), job.devices = CountDevices(job.wish));
 }
 
 int FarmCore::CountDevices(const DeviceWish& wish) const {

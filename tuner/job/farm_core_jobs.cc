@@ -53,7 +53,11 @@ Status FarmCore::TakeUp(int64_t job_id) {
   ASSIGN_OR_RETURN(const JobRow row, store_.GetJob(job_id));
   if (IsTerminal(row.state)) return OkStatus();
   if (jobs_.size() < options_.most_jobs) return Begin(row);
-  waiting_.push_back(job_id);
+  // By priority, then by age.
+  const StatusOr<JobSpec> spec = JobSpec::FromJson(row.spec);
+  const int priority = spec.ok() ? spec->priority : 0;
+  waiting_priority_[job_id] = priority;
+  waiting_.insert(std::ranges::find_if(waiting_, [&](int64_t id) { return waiting_priority_[id] < priority; }), job_id);
   ports_.OnJobTakenUp(job_id);
   return OkStatus();
 }
@@ -255,7 +259,7 @@ void FarmCore::Advance(Job& job) {
 // Hands candidates to the workers one by one, so that what is learned meanwhile can still change what comes next.
 void FarmCore::Release(Job& job) {
   if (const auto trouble = troubles_.Worst(Now()); trouble && trouble->lasts >= kHoldBackAfter) return;
-  const int limit = InflightLimit(CountDevices(job.wish), workers_.TotalSlots());
+  const int limit = InflightLimit(job.devices, workers_.TotalSlots());
   int64_t under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
   while (!job.proposed.empty() && under_way < limit) {
     const int64_t trial = job.proposed.front();

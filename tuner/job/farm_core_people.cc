@@ -69,25 +69,46 @@ Status FarmCore::SetDeviceService(const std::string& device, const ServiceState&
   return OkStatus();
 }
 
+// A name goes before a tag or key that is the same word.
+DeviceWish FarmCore::ByName(const DeviceWish& wish) const {
+  if (tracker_->devices().Find(wish.condition()) == nullptr) return wish;
+  const StatusOr<DeviceWish> named = DeviceWish::Parse("name=" + wish.condition());
+  return named.ok() ? *named : wish;
+}
+
 StatusOr<ReservationStanding> FarmCore::Reserve(const ReservationRequest& request) {
   if (request.lasts <= Duration(0) || request.lasts > kLongestReservation)
     return InvalidArgument(fmt::format("reserve {}: for {} s; more than 0 and at most {} h required",
                                        request.wish.ToString(), request.lasts / std::chrono::seconds(1),
                                        kLongestReservation / std::chrono::hours(1)));
   const std::string id = ReservationId(request.user, request.request_id);
+  if (request.is_withdrawn) {
+    StepTracker(RequestWithdrawn{id});
+    return ReservationStanding{};
+  }
+  const DeviceWish wish = ByName(request.wish);
+  const auto& known = tracker_->devices().devices();
+  if (std::ranges::none_of(known, [&](const auto& entry) { return Suits(wish, entry.first); }))
+    return NotFound(
+        fmt::format("reserve {}: no device that has been here since the server began is such a one; "
+                    "`lathe devices` lists them",
+                    request.wish.ToString()));
   const std::vector<std::string> own = tracker_->leases().ReservationsOf(request.user);
   if (static_cast<int>(own.size()) >= kMostReservations && std::ranges::find(own, id) == own.end())
     return Status(ResourceExhausted(fmt::format("reserve {}: {} has or waits for {} devices already; release one first",
                                                 request.wish.ToString(), request.user, own.size())));
-  StepTracker(LeaseRequested{id, request.wish, {request.user, id}, kPersonPriority, request.lasts});
-  for (const auto& [name, entry] : tracker_->devices().devices()) {
+  StepTracker(LeaseRequested{id, wish, {request.user, id}, kPersonPriority, request.lasts});
+  for (const auto& [name, entry] : known) {
     const LeaseRecord* lease = tracker_->LeaseOf(name);
-    if (lease != nullptr && lease->request_id == id)
-      return ReservationStanding{name, *tracker_->leases().ExpiryOf(name) - Now(), ""};
+    if (lease == nullptr || lease->request_id != id) continue;
+    // Asked again, so that it is known that somebody has heard of it.
+    StepTracker(LeaseRequested{id, wish, {request.user, id}, kPersonPriority, request.lasts});
+    return ReservationStanding{name, *tracker_->leases().ExpiryOf(name) - Now(), ""};
   }
   return ReservationStanding{"", {}, tracker_->WhyWaiting(id)};
 }
 
+// What is one's own first; then, for admins, what is out of service; then what others have.
 Status FarmCore::Release(const std::string& device, const Petitioner& who) {
   const DeviceEntry* entry = tracker_->devices().Find(device);
   if (entry == nullptr)
@@ -97,13 +118,15 @@ Status FarmCore::Release(const std::string& device, const Petitioner& who) {
   const bool is_out = entry->service.service != DeviceService::kInService;
   if (holder.empty() && !is_out)
     return FailedPrecondition(fmt::format("release \"{}\": it is neither reserved nor taken out of service", device));
-  if (is_out && !who.is_admin)
+  if (!holder.empty() && (holder == who.name || (who.is_admin && !is_out))) {
+    StepTracker(LeaseReleased{device, lease->epoch});
+    return OkStatus();
+  }
+  if (is_out && who.is_admin) return SetDeviceService(device, {}, who.name);
+  if (is_out)
     return PermissionDenied(fmt::format("release \"{}\": it is {} ({}); an admin may put it back into service", device,
                                         DeviceServiceName(entry->service.service), entry->service.reason));
-  if (!holder.empty() && holder != who.name && !who.is_admin)
-    return PermissionDenied(fmt::format("release \"{}\": it is reserved by {}; ask them, or an admin", device, holder));
-  if (!holder.empty()) StepTracker(LeaseReleased{device, lease->epoch});
-  return is_out ? SetDeviceService(device, {}, who.name) : OkStatus();
+  return PermissionDenied(fmt::format("release \"{}\": it is reserved by {}; ask them, or an admin", device, holder));
 }
 
 // What a device does for the job, or why it does nothing for it.

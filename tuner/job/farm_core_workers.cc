@@ -67,7 +67,7 @@ void FarmCore::SendBuild(const Job& job, size_t task, const std::string& worker,
   const TuningKey& key = job.tasks[task].key;
   const bool is_untuned = job.prepared[task] && job.prepared[task]->untuned_trace == trial.trace_digest;
   v1::BuildTask build = MakeBuildTask(key, trial, KernelAbiOf(key.device_class), is_untuned, options_);
-  if (builds_.Begin(build))
+  if (builds_.Begin(build, left_builds_))
     workers_.Assign(worker, std::move(build));
   else
     ++counters_.builds_merged;

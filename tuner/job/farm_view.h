@@ -40,7 +40,8 @@ inline constexpr int kMostReservations = 8;  // Of one user, those in line inclu
 struct ReservationRequest {
   std::string user, request_id;  // The same two again: the same reservation, or the same place in line.
   DeviceWish wish;
-  Duration lasts{};  // From its grant on.
+  Duration lasts{};           // From its grant on.
+  bool is_withdrawn = false;  // It is wanted no more, whether it was granted or not.
 };
 struct ReservationStanding {
   std::string device;  // Empty: it waits.

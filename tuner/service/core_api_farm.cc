@@ -8,6 +8,11 @@
 #include "tuner/service/row_messages.h"
 
 namespace lathe {
+namespace {
+
+constexpr const char* kLocalAdmin = "admin@server";  // Over the server's own socket. No user can be called so.
+
+}  // namespace
 
 StatusOr<v1::ListDevicesResponse> CoreApi::ListDevices(const v1::ListDevicesRequest& request) {
   ASSIGN_OR_RETURN(const std::vector<DeviceRow> devices, core_.store().ListDevices());  // By name.
@@ -43,7 +48,7 @@ StatusOr<v1::GetDeviceResponse> CoreApi::GetDevice(const v1::GetDeviceRequest& r
 }
 
 Petitioner CoreApi::Asking() const {
-  return {principal_.name.empty() ? "admin" : principal_.name, principal_.role == Role::kAdmin};
+  return {principal_.name.empty() ? kLocalAdmin : principal_.name, principal_.role == Role::kAdmin};
 }
 
 StatusOr<v1::DrainDeviceResponse> CoreApi::DrainDevice(const v1::DrainDeviceRequest& request) {
@@ -62,7 +67,10 @@ StatusOr<v1::DrainDeviceResponse> CoreApi::DrainDevice(const v1::DrainDeviceRequ
 StatusOr<v1::ReserveDeviceResponse> CoreApi::ReserveDevice(const v1::ReserveDeviceRequest& request) {
   ReservationRequest reservation{.user = Asking().name, .lasts = Duration(request.duration_ns())};
   ASSIGN_OR_RETURN(reservation.request_id, ReadName("request_id", request.request_id(), 64));
+  if (request.request_id().find(':') != std::string::npos)
+    return InvalidArgument("request_id: holds a colon; use letters and digits");
   ASSIGN_OR_RETURN(reservation.wish, DeviceWish::Parse(request.devices()));
+  reservation.is_withdrawn = request.withdraw();
   ASSIGN_OR_RETURN(const ReservationStanding standing, core_.ReserveDevice(reservation));
   v1::ReserveDeviceResponse response;
   response.set_device(standing.device);

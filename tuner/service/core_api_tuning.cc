@@ -243,8 +243,8 @@ StatusOr<v1::ExplainTrialResponse> CoreApi::ExplainTrial(const v1::ExplainTrialR
   response.set_task_name(task.name);
   for (const AttemptRow& attempt : attempts) *response.add_attempts() = ToMessage(attempt);
   for (const TuningRecord& record : records) *response.add_records() = ToMessage(record);
-  if (!records.empty() && records.back().timings)
-    response.mutable_trial()->set_median_ns(records.back().timings->median_ns);
+  ASSIGN_OR_RETURN(const auto medians, store.MediansOf({&trial_id, 1}));
+  response.mutable_trial()->set_median_ns(medians.front().value_or(0));
   return response;
 }
 

@@ -285,7 +285,7 @@ TEST_F(ServerTest, ADeviceIsDrainedAndReleasedWithoutACoordinatorToo) {
   const auto drained = connection->farm().DrainDevice(drain);
   ASSERT_TRUE(drained.ok()) << drained.status().ToString();
   EXPECT_EQ(drained->device().service(), v1::DEVICE_SERVICE_DRAINED);
-  EXPECT_EQ(drained->device().service_reason(), "new fan (admin)");
+  EXPECT_EQ(drained->device().service_reason(), "new fan (admin@server)");
   ASSERT_TRUE(store->RegisterDevice({"rpi4-01", "rpi4", "{}", 0}).ok());
   EXPECT_EQ(connection->farm().ListDevices({})->devices(0).service(), v1::DEVICE_SERVICE_DRAINED) << "it registers";
   v1::ReleaseDeviceRequest release;
@@ -294,8 +294,8 @@ TEST_F(ServerTest, ADeviceIsDrainedAndReleasedWithoutACoordinatorToo) {
   std::vector<std::string> events;
   for (const EventRow& event : *store->ReadEvents(0, std::nullopt, 100))
     if (event.kind == "device") events.push_back(event.detail);
-  EXPECT_THAT(events, testing::Contains("drained rpi4-01, by admin: new fan (admin)"));
-  EXPECT_THAT(events, testing::Contains("in service rpi4-01, by admin"));
+  EXPECT_THAT(events, testing::Contains("drained rpi4-01, by admin@server: new fan (admin@server)"));
+  EXPECT_THAT(events, testing::Contains("in service rpi4-01, by admin@server"));
   release.set_name("rpi5");
   EXPECT_EQ(connection->farm().ReleaseDevice(release).code(), StatusCode::kNotFound);
   v1::ReserveDeviceRequest reserve;
