@@ -126,6 +126,11 @@ const DeviceEntry* DeviceRegistry::Find(const std::string& name) const {
   return it == devices_.end() ? nullptr : &it->second;
 }
 
+bool DeviceRegistry::Suits(const DeviceWish& wish, const std::string& name) const {
+  const DeviceEntry* entry = Find(name);
+  return entry != nullptr && wish.Matches(entry->record.key, entry->traits);
+}
+
 bool DeviceRegistry::CanTakeLease(const std::string& name) const {
   const DeviceEntry* entry = Find(name);
   return entry != nullptr && entry->is_connected && entry->state == DeviceState::kOnline &&

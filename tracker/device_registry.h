@@ -61,7 +61,8 @@ class DeviceRegistry {
   void SetService(const std::string& name, const ServiceState& service);  // Of an unknown device: ignored.
 
   const DeviceEntry* Find(const std::string& name) const;
-  bool CanTakeLease(const std::string& name) const;  // Connected, online and in service.
+  bool Suits(const DeviceWish& wish, const std::string& name) const;  // Of an unknown device: false.
+  bool CanTakeLease(const std::string& name) const;                   // Connected, online and in service.
   const std::map<std::string, DeviceEntry>& devices() const { return devices_; }
 
  private:

@@ -152,15 +152,10 @@ void LeaseTable::PutBack(const PendingGrant& pending) {
   if (!pending.is_withdrawn) line_.push_front(pending.request);
 }
 
-bool LeaseTable::Suits(const DeviceWish& wish, const std::string& device) const {
-  const DeviceEntry* entry = devices_.Find(device);
-  return entry != nullptr && wish.Matches(entry->record.key, entry->traits);
-}
-
 bool LeaseTable::CanHave(const Request& request, const std::string& device) const {
   const DeviceEntry* entry = devices_.Find(device);
   return entry != nullptr && entry->state != DeviceState::kLost && entry->state != DeviceState::kStalled &&
-         entry->service.service == DeviceService::kInService && Suits(request.wish, device);
+         entry->service.service == DeviceService::kInService && devices_.Suits(request.wish, device);
 }
 
 // A person who works on a board restarts it, and keeps it.
@@ -263,7 +258,7 @@ void LeaseTable::GrantWhatIsFree(TimePoint now, Actions& actions) {
     for (const std::string& name : OrderOf(groups, now)) {
       std::deque<Line::iterator>& requests = groups.at(name);
       const auto device =
-          std::ranges::find_if(free, [&](const auto& one) { return Suits(requests.front()->wish, one); });
+          std::ranges::find_if(free, [&](const auto& one) { return devices_.Suits(requests.front()->wish, one); });
       if (device == free.end()) {
         groups.erase(name);
         continue;
@@ -284,7 +279,7 @@ void LeaseTable::GrantPromised(std::vector<std::string>& free, TimePoint now, Ac
     if (promise == promised_.end()) return false;
     const auto request = std::ranges::find(line_, promise->second, &Request::request_id);
     promised_.erase(promise);
-    if (request == line_.end() || !Suits(request->wish, device)) return false;
+    if (request == line_.end() || !devices_.Suits(request->wish, device)) return false;
     Grant(request, device, now, actions);
     return true;
   });
@@ -306,20 +301,19 @@ bool LeaseTable::MayTake(const Request& request, const HeldDevice& held, const s
   const auto it = leases_.find(held.device);
   if (it == leases_.end() || !held.has_begun || promised_.contains(held.device)) return false;
   const Lease& lease = it->second;
-  if (lease.owner.group == request.owner.group || !Suits(request.wish, held.device)) return false;
+  if (lease.owner.group == request.owner.group || !devices_.Suits(request.wish, held.device)) return false;
   const int priority = held.has_stayed ? lease.base : lease.priority;
   if (request.priority > priority) return true;
   if (LevelOf(request, now) < priority) return false;
-  if (held.has_stayed && share_.Of(request.owner, Duration(0), now) < share_.Of(lease.owner, Duration(0), now))
-    return true;
+  const FairShare::Standing wants = share_.Of(request.owner, Duration(0), now);
+  const FairShare::Standing has = share_.Of(lease.owner, Duration(0), now);
+  if (held.has_stayed && wants < has) return true;
   // As many for their weights, and no more for a user who has had more.
   const auto count = [&](const FairShare::Owner& owner, int more) {
     const auto held_now = devices.find(owner.group);
     return ((held_now == devices.end() ? 0 : held_now->second) + more) / owner.weight;
   };
-  const bool has_had_more =
-      share_.Of(request.owner, Duration(0), now).user > share_.Of(lease.owner, Duration(0), now).user;
-  return !has_had_more && count(request.owner, 0) == 0 && count(lease.owner, -1) >= count(request.owner, 1);
+  return wants.user <= has.user && count(request.owner, 0) == 0 && count(lease.owner, -1) >= count(request.owner, 1);
 }
 
 std::vector<std::string> LeaseTable::ChooseYields(const std::vector<HeldDevice>& held, TimePoint now) {

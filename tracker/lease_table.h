@@ -127,13 +127,10 @@ class LeaseTable {
   std::string WhyNotNow(const std::string& device, const DeviceWish& wish) const;
   // Devices of these whose holders shall give them back when what is at their hand is through: each for one request in
   // line, which gets it then. Said once.
-  //   - A request of a higher priority than the lease's goes first, as soon as the holder has begun. A lease counts as
-  //   what its request had
-  //     risen to, and as what it was asked with once it has had its turn: so one of a lower priority has a turn now and
-  //     then, not more.
-  //   - Of an equal one: once the lease has had its turn, if the request's user (or job) has had less; or at once, if
-  //   its job has no device
-  //     and the holder has two.
+  // A request of a higher priority than the lease's goes first, as soon as the holder has begun. A lease counts as what
+  // its request had risen to, and as what it was asked with once it has had its turn: so a lower priority has a turn
+  // now and then, not more. A request of an equal one goes first once the lease has had its turn, if its user (or job)
+  // has had less; or at once, if its job has no device and the holder has as many for its weight without this one.
   std::vector<std::string> ChooseYields(const std::vector<HeldDevice>& held, TimePoint now);
 
  private:
@@ -176,7 +173,6 @@ class LeaseTable {
   bool AskAgain(const LeaseRequested& event, TimePoint now, Actions& actions);
   // It is not lost, and still what the request asks for.
   bool CanHave(const Request& request, const std::string& device) const;
-  bool Suits(const DeviceWish& wish, const std::string& device) const;
   void PutBack(const PendingGrant& pending);
   void Hold(const LeaseRecord& record, const Request& request, TimePoint now);
   void Drop(const std::string& device, TimePoint now);  // Its lease is no more.

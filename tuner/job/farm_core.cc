@@ -24,7 +24,8 @@ FarmCore::FarmCore(FarmCoreOptions options, Store& store, FarmPorts& ports, Cloc
       ports_(ports),
       clock_(clock),
       leases_(store),
-      desk_({.suits = [this](const DeviceWish& wish, const LeaseRecord& lease) { return Suits(wish, lease.device); },
+      desk_({.suits = [this](const DeviceWish& wish,
+                             const LeaseRecord& lease) { return tracker_->devices().Suits(wish, lease.device); },
              .choose_yields = [this](const std::vector<HeldDevice>& held,
                                      TimePoint now) { return tracker_->ChooseYields(held, now); }}),
       workers_(static_cast<uint64_t>(clock.UnixNanos())) {}

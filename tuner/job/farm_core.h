@@ -335,7 +335,6 @@ class FarmCore {
   void TakeLeasesBack(Job& job);
 
   // farm_core_people.cc
-  bool Suits(const DeviceWish& wish, const std::string& device) const;
   DeviceWish ByName(const DeviceWish& wish) const;
   std::string StoryOf(const Job& job, const std::string& device) const;
   JobStory StoryOf(const Job& job);

@@ -261,7 +261,7 @@ void FarmCore::CountDevices() {
 
 int FarmCore::CountDevices(const DeviceWish& wish) const {
   return static_cast<int>(std::ranges::count_if(tracker_->devices().devices(), [&](const auto& entry) {
-    return tracker_->devices().CanTakeLease(entry.first) && Suits(wish, entry.first);
+    return tracker_->devices().CanTakeLease(entry.first) && tracker_->devices().Suits(wish, entry.first);
   }));
 }
 

@@ -11,12 +11,13 @@ namespace {
 
 constexpr int kPersonPriority = 1;  // Somebody waits: before what jobs ask for otherwise.
 
-}  // namespace
-
-bool FarmCore::Suits(const DeviceWish& wish, const std::string& device) const {
-  const DeviceEntry* entry = tracker_->devices().Find(device);
-  return entry != nullptr && wish.Matches(entry->record.key, entry->traits);
+StatusOr<const DeviceEntry*> FindDevice(const DeviceRegistry& devices, const std::string& name) {
+  const DeviceEntry* entry = devices.Find(name);
+  if (entry == nullptr) return NotFound(fmt::format("device \"{}\": no such device; `lathe devices` lists them", name));
+  return entry;
 }
+
+}  // namespace
 
 FarmView FarmCore::View() {
   FarmView farm;
@@ -59,8 +60,7 @@ FarmStatistics FarmCore::Statistics() {
 }
 
 Status FarmCore::SetDeviceService(const std::string& device, const ServiceState& service, const std::string& by) {
-  if (tracker_->devices().Find(device) == nullptr)
-    return NotFound(fmt::format("device \"{}\": no such device; `lathe devices` lists them", device));
+  RETURN_IF_ERROR(FindDevice(tracker_->devices(), device).status());
   RETURN_IF_ERROR(leases_.PersistService(device, service, by));
   ports_.Log(fmt::format("device \"{}\" is {}: {}", device, DeviceServiceName(service.service), service.reason));
   StepTracker(DeviceServiceSet{device, service});
@@ -88,7 +88,7 @@ StatusOr<ReservationStanding> FarmCore::Reserve(const ReservationRequest& reques
   }
   const DeviceWish wish = ByName(request.wish);
   const auto& known = tracker_->devices().devices();
-  if (std::ranges::none_of(known, [&](const auto& entry) { return Suits(wish, entry.first); }))
+  if (std::ranges::none_of(known, [&](const auto& entry) { return tracker_->devices().Suits(wish, entry.first); }))
     return NotFound(
         fmt::format("reserve {}: no device that has been here since the server began is such a one; "
                     "`lathe devices` lists them",
@@ -110,9 +110,7 @@ StatusOr<ReservationStanding> FarmCore::Reserve(const ReservationRequest& reques
 
 // What is one's own first; then, for admins, what is out of service; then what others have.
 Status FarmCore::Release(const std::string& device, const Petitioner& who) {
-  const DeviceEntry* entry = tracker_->devices().Find(device);
-  if (entry == nullptr)
-    return NotFound(fmt::format("device \"{}\": no such device; `lathe devices` lists them", device));
+  ASSIGN_OR_RETURN(const DeviceEntry* entry, FindDevice(tracker_->devices(), device));
   const LeaseRecord* lease = tracker_->LeaseOf(device);
   const std::string holder(lease == nullptr ? "" : ReservedBy(lease->request_id));
   const bool is_out = entry->service.service != DeviceService::kInService;
