@@ -9,9 +9,11 @@ namespace {
 constexpr double kGrowth = 1.618;
 constexpr double kOvershoot =
     1.05;  // Aims a little above min_batch, or every second guess would fall just short of it.
-constexpr double kBatchTrust = 1.15;           // A batch may be slower than the median of many by this factor.
-constexpr int64_t kShortBatchNs = 10'000'000;  // In a batch this short one context switch shows.
+constexpr double kBatchTrust = 1.15;          // A batch may be slower than the median of many by this factor.
+constexpr int64_t kShortBatchNs = 3'000'000;  // In a batch this short one context switch shows.
 constexpr size_t kRaceRepeats = 2;
+constexpr size_t kFewRepeats = 3;        // Enough where they agree this much better than asked: finals decide what is
+constexpr double kFarWithinGoal = 0.25;  // nearer than that.
 constexpr uint64_t kMaxBatch = 100'000'000;
 
 double PerCall(const BatchTiming& batch, uint64_t calls) {
@@ -36,7 +38,7 @@ MeasurePolicy ScreenPolicy() { return {}; }
 
 MeasurePolicy FinalPolicy() {
   MeasurePolicy policy;
-  policy.min_batch_ns = 15'000'000;
+  policy.min_batch_ns = 10'000'000;
   policy.max_repeats = 10;
   policy.max_redone = 5;
   policy.goal_half_width = 0.01;
@@ -103,8 +105,11 @@ void MeasureSession::Repeat(const BatchTiming& batch, int64_t now_ns) {
     return Abandon(both.median, std::max(incumbent_ns_, both.min / kBatchTrust));
   }
   const size_t count = result_.samples_ns.size();
-  if (count < policy_.min_repeats && !out_of_time) return;
-  const bool closed = count > 1 && Summarize(result_.samples_ns).relative_half_width() <= policy_.goal_half_width;
+  const double half_width = Summarize(result_.samples_ns).relative_half_width();
+  const bool is_enough = count >= policy_.min_repeats || out_of_time ||
+                         (count >= kFewRepeats && half_width <= kFarWithinGoal * policy_.goal_half_width);
+  if (!is_enough) return;
+  const bool closed = count > 1 && half_width <= policy_.goal_half_width;
   if (closed || out_of_time || count >= std::min(policy_.max_repeats, kMaxSamples)) Finish();
 }
 

@@ -13,7 +13,7 @@
 namespace lathe {
 
 // Raised whenever the same machine and kernel could get another number. Times of different versions are never compared.
-inline constexpr uint32_t kMeasurePolicyVersion = 4;
+inline constexpr uint32_t kMeasurePolicyVersion = 5;
 
 // What the caches hold when a timed call begins; part of a record's key
 // (docs/decisions/0003-screening-measures-hot.md).
@@ -28,10 +28,10 @@ struct MeasurePolicy {
   uint32_t version = kMeasurePolicyVersion;
   CacheRegime regime = CacheRegime::kHot;
   int64_t warmup_ns =
-      50'000'000;  // Warm-up ends after this time or warmup_calls calls, whichever is first; at least 1 call.
+      10'000'000;  // Warm-up ends after this time or warmup_calls calls, whichever is first; at least 1 call.
   uint32_t warmup_calls = 3;
-  int64_t min_batch_ns = 12'000'000;
-  uint32_t min_repeats = 5;
+  int64_t min_batch_ns = 4'000'000;
+  uint32_t min_repeats = 5;           // Or 3 that agree within a quarter of goal_half_width.
   uint32_t max_repeats = 20;          // <= kMaxSamples
   int64_t budget_ns = 2'000'000'000;  // No further batch is begun after this much measuring.
   double goal_half_width = 0.02;      // Relative to the median: stop.
@@ -49,10 +49,10 @@ struct MeasurePolicy {
 };
 inline constexpr uint32_t kMaxSamples = 256;
 
-// Screening is MeasurePolicy's defaults: a typical kernel takes 5 batches of 12 ms and one or two to find the batch
-// size.
+// Screening is MeasurePolicy's defaults: a typical kernel takes 3 to 5 batches of 4 ms and one or two to find the
+// batch size.
 MeasurePolicy ScreenPolicy();
-// For the few finalists, once per round: some 5 batches of 15 ms.
+// For the few finalists, once per round: 3 to 5 batches of 10 ms.
 MeasurePolicy FinalPolicy();
 
 // What one batch of calls did.

@@ -110,7 +110,7 @@ class Partitioner : public StmtExprMutator {
   }
 
  private:
-  static constexpr int64_t kMostStores = 2000;  // That splits at the borders of values may add.
+  static constexpr int64_t kMostStores = 600;  // That splits at the borders of values may add.
 
   struct Split {
     int64_t at = 0;  // The first iteration of the second part.

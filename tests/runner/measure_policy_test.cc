@@ -37,25 +37,35 @@ TEST(MeasureSession, FindsABatchAndStopsWhenTheIntervalCloses) {
   FakeMachine machine{.cost = [](uint64_t) { return 5000.0; }};
   const MeasureResult result = machine.Measure(ScreenPolicy());
   EXPECT_EQ(result.status, MeasureStatus::kOk);
-  EXPECT_EQ(result.samples_ns.size(), 5u);
+  EXPECT_EQ(result.samples_ns.size(), 3u) << "they agree";
   EXPECT_NEAR(result.statistics.median, 5000, 1);
-  EXPECT_GE(result.calls_per_sample * 5000, 12'000'000u);
-  EXPECT_LT(machine.now_ns, 120'000'000) << "a typical trial's timed window";
-  EXPECT_GT(machine.now_ns, 60'000'000);
+  EXPECT_GE(result.calls_per_sample * 5000, 4'000'000u);
+  EXPECT_LT(machine.now_ns, 20'000'000) << "a typical trial's timed window";
+  EXPECT_GT(machine.now_ns, 12'000'000);
 }
 
 TEST(MeasureSession, GrowsTheBatchPastASlowFirstGuess) {
   FakeMachine machine{.cost = [](uint64_t i) { return i < 3 ? 400'000.0 : 1000.0; }};  // Cold calls mislead.
   const MeasureResult result = machine.Measure(ScreenPolicy());
   EXPECT_NEAR(result.statistics.median, 1000, 1);
-  EXPECT_GE(result.calls_per_sample, 12000u);
+  EXPECT_GE(result.calls_per_sample, 4000u);
+}
+
+TEST(MeasureSession, TakesFiveRepeatsWhereThreeDoNotAgreeFarBetterThanAsked) {
+  for (const auto& [spread_per_mille, repeats] : {std::pair(0, 3u), {9, 3u}, {12, 5u}, {30, 5u}}) {
+    FakeMachine machine{.cost = [](uint64_t) { return 4e6; }};
+    machine.disturb = [&](BatchTiming& batch, int i) {
+      batch.timed_ns = batch.wall_ns += (i % 2) * batch.wall_ns * spread_per_mille / 1000;
+    };
+    EXPECT_EQ(machine.Measure(ScreenPolicy()).samples_ns.size(), repeats) << spread_per_mille;
+  }
 }
 
 TEST(MeasureSession, RunsASlowKernelOnceToWarmUpAndOncePerRepeat) {
   FakeMachine machine{.cost = [](uint64_t) { return 100e6; }};
   const MeasureResult result = machine.Measure(ScreenPolicy());
   EXPECT_EQ(result.calls_per_sample, 1u);
-  EXPECT_EQ(machine.calls, 6u);
+  EXPECT_EQ(machine.calls, 4u);
 }
 
 TEST(MeasureSession, EndsAtItsBudget) {
@@ -91,7 +101,7 @@ TEST(MeasureSession, AbandonsWhatIsSlowerAfterOneWholeBatch) {
   const MeasureResult result = machine.Measure(ScreenPolicy(), /*incumbent_ns=*/1e6);
   EXPECT_EQ(result.status, MeasureStatus::kCensored);
   EXPECT_DOUBLE_EQ(result.lower_bound_ns, 2.3e6 / 1.15) << "nearly what was seen";
-  EXPECT_EQ(machine.calls, 9u) << "three to warm up, one batch of six";
+  EXPECT_EQ(machine.calls, 4u) << "two to warm up, which took 10 ms, one batch of two";
 }
 
 TEST(MeasureSession, MeasuresWhatIsNearTheIncumbentToItsEnd) {
@@ -106,7 +116,7 @@ TEST(MeasureSession, EndsTheRaceOfWhatTwoBatchesShowToBeSlower) {
   EXPECT_EQ(result.samples_ns.size(), 2u);
   EXPECT_DOUBLE_EQ(result.statistics.median, 1.1e6);
   FakeMachine near{.cost = [](uint64_t) { return 1.05e6; }};
-  EXPECT_EQ(near.Measure(ScreenPolicy(), 1e6).samples_ns.size(), 5u) << "it may yet be the best";
+  EXPECT_EQ(near.Measure(ScreenPolicy(), 1e6).samples_ns.size(), 3u) << "it may yet be the best";
   FakeMachine once{.cost = [](uint64_t) { return 1e6; }};
   once.disturb = [](BatchTiming& batch, int i) {
     if (i == 3) batch.timed_ns = batch.timed_ns * 12 / 10;
@@ -159,10 +169,12 @@ TEST(MeasureSession, MeasuresDisturbedRepeatsAgainButNotForEver) {
 
 TEST(MeasureSession, RedoesAShortBatchThatLostItsCpu) {
   MeasurePolicy policy = ScreenPolicy();
-  policy.min_batch_ns = 5'000'000;
-  FakeMachine machine{.cost = [](uint64_t) { return 6e6; }};
+  policy.min_batch_ns = 1'000'000;
+  FakeMachine machine{.cost = [](uint64_t) { return 2e6; }};
   machine.disturb = [](BatchTiming& batch, int i) { batch.involuntary_switches = i == 5 ? 1 : 0; };
   EXPECT_EQ(machine.Measure(policy).redone, 1u);
+  FakeMachine longer{.cost = [](uint64_t) { return 4e6; }, .disturb = machine.disturb};
+  EXPECT_EQ(longer.Measure(policy).redone, 0u) << "other_share says what a switch has cost";
 }
 
 TEST(MeasureSession, TerminatesForAnyTimings) {

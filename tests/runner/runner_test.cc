@@ -101,7 +101,7 @@ TEST(Runner, ChecksAndTimesAKernel) {
   ASSERT_LE(outcome.report.status, RunStatus::kNoisy) << outcome.report.message;
   EXPECT_TRUE(outcome.report.checked);
   EXPECT_LE(outcome.report.max_error, 1e-6);
-  EXPECT_GE(outcome.report.measured.samples_ns.size(), 5u);
+  EXPECT_GE(outcome.report.measured.samples_ns.size(), 3u);
   const auto [fastest, slowest] =
       std::minmax_element(outcome.report.measured.samples_ns.begin(), outcome.report.measured.samples_ns.end());
   EXPECT_GT(*fastest, 0);

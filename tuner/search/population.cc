@@ -4,10 +4,36 @@
 #include <cmath>
 
 #include "compiler/ir/structural.h"
+#include "compiler/ir/unrolled_stores.h"
 #include "tuner/search/decisions.h"
 #include "tuner/space/target_space.h"
 
 namespace lathe {
+namespace {
+
+constexpr size_t kAlike = 8;  // Ranks in a row that count as equal where code is much longer.
+
+bool IsNear(const Member& member, const std::vector<Member>& taken, double distance) {
+  return distance > 0 && std::any_of(taken.begin(), taken.end(), [&](const Member& other) {
+           return other.sketch == member.sketch && DecisionDistance(other.trace, member.trace) < distance;
+         });
+}
+
+// Of `ranked`, those that are out left out; who is too near to one of `taken` is out from then on.
+std::optional<size_t> NextBest(const std::vector<Member>& ranked, const std::vector<Member>& taken, double distance,
+                               std::vector<bool>& is_out) {
+  std::optional<size_t> best;
+  size_t seen = 0;
+  for (size_t i = 0; i < ranked.size() && seen < kAlike; ++i) {
+    if (!is_out[i] && IsNear(ranked[i], taken, distance)) is_out[i] = true;
+    if (is_out[i]) continue;
+    ++seen;
+    if (!best || 2 * ranked[i].stores < ranked[*best].stores) best = i;
+  }
+  return best;
+}
+
+}  // namespace
 
 CostSample::Outcome OutcomeOf(const MeasuredCandidate& measured) {
   const bool has_time = std::isfinite(measured.median_ns) && measured.median_ns > 0;
@@ -33,7 +59,8 @@ std::optional<Schedule> MemberFactory::Replay(int sketch, const ScheduleTrace& t
 }
 
 Member MemberFactory::Describe(int sketch, const Schedule& schedule, uint64_t seed) const {
-  return {sketch, schedule.trace(), SpaceOf(task_.target).features(schedule.func(), task_.target), seed};
+  return {sketch, schedule.trace(), SpaceOf(task_.target).features(schedule.func(), task_.target), seed,
+          CountUnrolledStores(schedule.func().body)};
 }
 
 std::optional<Member> MemberFactory::Make(int sketch, const ScheduleTrace& trace, uint64_t seed) {
@@ -101,15 +128,12 @@ void TakeBest(std::vector<Member>& members, size_t count, double distance, doubl
   std::vector<bool> is_taken(members.size(), false);
   size_t left = std::min(count, members.size());
   for (const double required : {distance, 0.0}) {
-    for (size_t i = 0; i < members.size() && left > 0; ++i) {
-      if (is_taken[i]) continue;
-      const bool is_near = std::any_of(taken.begin(), taken.end(), [&](const Member& other) {
-        return required > 0 && other.sketch == members[i].sketch &&
-               DecisionDistance(other.trace, members[i].trace) < required;
-      });
-      if (is_near) continue;
-      is_taken[i] = true;
-      taken.push_back(std::move(members[i]));
+    std::vector<bool> is_out = is_taken;
+    while (left > 0) {
+      const std::optional<size_t> next = NextBest(members, taken, required, is_out);
+      if (!next) break;
+      is_out[*next] = is_taken[*next] = true;
+      taken.push_back(std::move(members[*next]));
       --left;
     }
   }

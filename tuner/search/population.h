@@ -21,6 +21,7 @@ struct Member {
   ScheduleTrace trace;  // Every decision made.
   FeatureRow features;
   uint64_t seed = 0;
+  int64_t stores = 0;  // That its unrolled loops write out: what building it costs goes by them.
   double score = 0, uncertainty = 0;
 };
 
@@ -66,7 +67,8 @@ class MemberFactory {
 void ScoreMembers(const CostModel& model, std::vector<Member>& members);
 
 // Takes up to `count` members out of `members`, best `rank` first, each at least `distance` decisions away from those
-// in `taken`; when there are too few, nearer ones too. Appends to `taken`.
+// in `taken`; when there are too few, nearer ones too. One whose code is less than half as long may pass a few that
+// are ranked before it: no model tells these apart, and what is built is paid for. Appends to `taken`.
 void TakeBest(std::vector<Member>& members, size_t count, double distance, double (*rank)(const Member&),
               std::vector<Member>& taken);
 

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
+
 #include "compiler/codegen/llvm/kernel_emitter.h"
 #include "compiler/codegen/llvm/link.h"
 #include "compiler/codegen/llvm/machine_code.h"
@@ -20,12 +22,18 @@ namespace {
 
 constexpr char kMetaSection[] = ".lathe.meta";
 
-// The parts of one compilation; a fresh LLVM context each time, so that nothing grows over a builder's life.
+// What the modules of one compilation share; a fresh LLVM context each time, so that nothing grows over a builder's
+// life.
 struct Compilation {
   llvm::LLVMContext context;
   std::unique_ptr<llvm::TargetMachine> machine;
+};
+
+// A kernel is a module of its own: its code is what was measured, whatever it is deployed with.
+struct Kernel {
+  const PrimFunc& func;
+  KernelSignature signature;
   std::unique_ptr<llvm::Module> module;
-  std::vector<KernelSignature> signatures;
   bool uses_tiles = false;  // Of AMX.
 };
 
@@ -51,21 +59,27 @@ Status CheckNames(std::span<const PrimFunc> kernels, std::span<const ArtifactSec
   return OkStatus();
 }
 
-Status Emit(std::span<const PrimFunc> kernels, const Target& target, Compilation& compilation) {
-  ASSIGN_OR_RETURN(compilation.machine, MakeTargetMachine(target));
-  compilation.module = NewModule(compilation, target);
-  for (size_t i = 0; i < kernels.size(); ++i) {
-    ASSIGN_OR_RETURN(KernelSignature signature, MakeSignature(kernels[i], i));
-    KernelEmitter emitter(*compilation.module, target, signature);
-    RETURN_IF_ERROR(emitter.Emit(kernels[i]));
-    compilation.uses_tiles |= emitter.uses_tiles();
-    compilation.signatures.push_back(std::move(signature));
-  }
+Status Emit(const Target& target, Compilation& compilation, Kernel& kernel) {
+  kernel.module = NewModule(compilation, target);
+  KernelEmitter emitter(*kernel.module, target, kernel.signature);
+  RETURN_IF_ERROR(emitter.Emit(kernel.func));
+  kernel.uses_tiles = emitter.uses_tiles();
   std::string problem;
   llvm::raw_string_ostream stream(problem);
-  if (llvm::verifyModule(*compilation.module, &stream))
+  if (llvm::verifyModule(*kernel.module, &stream))
     return InternalError(fmt::format("codegen: wrote malformed LLVM IR: {}", problem.substr(0, 400)));
   return OkStatus();
+}
+
+StatusOr<std::vector<Kernel>> EmitAll(std::span<const PrimFunc> funcs, const Target& target, Compilation& compilation) {
+  ASSIGN_OR_RETURN(compilation.machine, MakeTargetMachine(target));
+  std::vector<Kernel> kernels;
+  for (size_t i = 0; i < funcs.size(); ++i) {
+    ASSIGN_OR_RETURN(KernelSignature signature, MakeSignature(funcs[i], i));
+    kernels.push_back({funcs[i], std::move(signature), nullptr});
+    RETURN_IF_ERROR(Emit(target, compilation, kernels.back()));
+  }
+  return kernels;
 }
 
 std::string ToText(const llvm::Module& module) {
@@ -95,15 +109,14 @@ StatusOr<std::string> SupportObject(std::vector<std::string> names, const Target
 
 // Where LLVM's moving of instructions makes register tiles spill, as written. Some candidates of a hundred come here,
 // so they are emitted again rather than all others copied before.
-StatusOr<MachineCode> Generate(std::span<const PrimFunc> kernels, const Target& target, llvm::CodeGenFileType type,
-                               Compilation& compilation) {
-  ASSIGN_OR_RETURN(MachineCode code, GenerateMachineCode(*compilation.module, *compilation.machine, type));
+StatusOr<MachineCode> Generate(const Target& target, llvm::CodeGenFileType type, Compilation& compilation,
+                               Kernel& kernel) {
+  ASSIGN_OR_RETURN(MachineCode code, GenerateMachineCode(*kernel.module, *compilation.machine, type));
   if (code.spilled_tiles.empty()) return code;
-  compilation.signatures.clear();
-  RETURN_IF_ERROR(Emit(kernels, target, compilation));
-  Optimize(*compilation.module, *compilation.machine);
+  RETURN_IF_ERROR(Emit(target, compilation, kernel));
+  Optimize(*kernel.module, *compilation.machine);
   ASSIGN_OR_RETURN(MachineCode as_written,
-                   GenerateMachineCode(*compilation.module, *compilation.machine, type, InstructionOrder::kAsWritten));
+                   GenerateMachineCode(*kernel.module, *compilation.machine, type, InstructionOrder::kAsWritten));
   return as_written.spilled_tiles.empty() ? std::move(as_written) : std::move(code);
 }
 
@@ -112,6 +125,18 @@ std::vector<std::string> NeededFeatures(const Target& target, bool uses_tiles) {
   std::vector<std::string> needed = target.features();
   if (!uses_tiles) std::erase_if(needed, [](const std::string& feature) { return feature.starts_with("amx-"); });
   return needed;
+}
+
+StatusOr<std::string> MetadataOf(const std::vector<Kernel>& kernels, const Target& target,
+                                 const CodegenOptions& options) {
+  std::vector<KernelSignature> signatures;
+  bool uses_tiles = false;
+  for (const Kernel& kernel : kernels) {
+    signatures.push_back(kernel.signature);
+    uses_tiles |= kernel.uses_tiles;
+  }
+  return EncodeMetadata(signatures, target, NeededFeatures(target, uses_tiles), kCodegenVersion,
+                        options.kernel_abi == 0 ? LATHE_KERNEL_ABI_VERSION : options.kernel_abi);
 }
 
 // What should be in registers and is not: an error, or warnings.
@@ -135,46 +160,59 @@ class StopWatch {
 
 }  // namespace
 
-StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> kernels, std::span<const ArtifactSection> sections,
+StatusOr<CompiledModule> CompileModule(std::span<const PrimFunc> funcs, std::span<const ArtifactSection> sections,
                                        const Target& target, const CodegenOptions& options) {
-  RETURN_IF_ERROR(CheckNames(kernels, sections));
+  RETURN_IF_ERROR(CheckNames(funcs, sections));
   CompiledModule result;
   Compilation compilation;
   StopWatch watch;
-  RETURN_IF_ERROR(Emit(kernels, target, compilation));
+  ASSIGN_OR_RETURN(std::vector<Kernel> kernels, EmitAll(funcs, target, compilation));
   result.times.emit = watch.Lap();
-  Optimize(*compilation.module, *compilation.machine);
-  RETURN_IF_ERROR(TakeBrokenPromises(RegisterTilesInMemory(*compilation.module), options, result));
+  for (Kernel& kernel : kernels) {
+    Optimize(*kernel.module, *compilation.machine);
+    RETURN_IF_ERROR(TakeBrokenPromises(RegisterTilesInMemory(*kernel.module), options, result));
+  }
   result.times.optimize = watch.Lap();
-  ASSIGN_OR_RETURN(MachineCode code, Generate(kernels, target, llvm::CodeGenFileType::ObjectFile, compilation));
-  ASSIGN_OR_RETURN(const std::string support, SupportObject(code.undefined_symbols, target, compilation));
-  RETURN_IF_ERROR(TakeBrokenPromises(std::move(code.spilled_tiles), options, result));
-  result.warnings.insert(result.warnings.end(), code.warnings.begin(), code.warnings.end());
+  std::vector<std::string> objects;
+  std::set<std::string> called;
+  for (Kernel& kernel : kernels) {
+    ASSIGN_OR_RETURN(MachineCode code, Generate(target, llvm::CodeGenFileType::ObjectFile, compilation, kernel));
+    RETURN_IF_ERROR(TakeBrokenPromises(std::move(code.spilled_tiles), options, result));
+    result.warnings.insert(result.warnings.end(), code.warnings.begin(), code.warnings.end());
+    called.insert(code.undefined_symbols.begin(), code.undefined_symbols.end());
+    objects.push_back(std::move(code.bytes));
+  }
+  ASSIGN_OR_RETURN(std::string support, SupportObject({called.begin(), called.end()}, target, compilation));
+  if (!support.empty()) objects.push_back(std::move(support));
   result.times.generate = watch.Lap();
 
-  ASSIGN_OR_RETURN(
-      const std::string metadata,
-      EncodeMetadata(compilation.signatures, target, NeededFeatures(target, compilation.uses_tiles), kCodegenVersion,
-                     options.kernel_abi == 0 ? LATHE_KERNEL_ABI_VERSION : options.kernel_abi));
+  ASSIGN_OR_RETURN(const std::string metadata, MetadataOf(kernels, target, options));
   std::vector<ArtifactSection> all(sections.begin(), sections.end());
   all.insert(all.begin(), {kMetaSection, metadata});
   ASSIGN_OR_RETURN(const std::string data, MakeSectionObject(all, target.arch()));
-  std::vector<std::string_view> objects = {code.bytes, data};
-  if (!support.empty()) objects.push_back(support);
-  ASSIGN_OR_RETURN(result.bytes, LinkSharedObject(objects, target));
+  std::vector<std::string_view> linked(objects.begin(), objects.end());
+  linked.push_back(data);
+  ASSIGN_OR_RETURN(result.bytes, LinkSharedObject(linked, target));
   RETURN_IF_ERROR(CheckSelfContained(result.bytes));
   result.times.link = watch.Lap();
   return result;
 }
 
-StatusOr<std::string> PrintCode(std::span<const PrimFunc> kernels, const Target& target, CodeText form) {
+StatusOr<std::string> PrintCode(std::span<const PrimFunc> funcs, const Target& target, CodeText form) {
   Compilation compilation;
-  RETURN_IF_ERROR(Emit(kernels, target, compilation));
-  if (form == CodeText::kLlvmIr) return ToText(*compilation.module);
-  Optimize(*compilation.module, *compilation.machine);
-  if (form == CodeText::kOptimizedLlvmIr) return ToText(*compilation.module);
-  ASSIGN_OR_RETURN(MachineCode code, Generate(kernels, target, llvm::CodeGenFileType::AssemblyFile, compilation));
-  return std::move(code.bytes);
+  ASSIGN_OR_RETURN(std::vector<Kernel> kernels, EmitAll(funcs, target, compilation));
+  std::string text;
+  for (Kernel& kernel : kernels) {
+    if (form != CodeText::kLlvmIr) Optimize(*kernel.module, *compilation.machine);
+    if (form != CodeText::kAssembly) {
+      text += ToText(*kernel.module);
+      continue;
+    }
+    ASSIGN_OR_RETURN(const MachineCode code,
+                     Generate(target, llvm::CodeGenFileType::AssemblyFile, compilation, kernel));
+    text += code.bytes;
+  }
+  return text;
 }
 
 }  // namespace lathe

@@ -17,7 +17,7 @@
 namespace lathe {
 
 // Raised whenever emitted code may run differently (speed included). Recorded with every measurement.
-inline constexpr int kCodegenRevision = 13;
+inline constexpr int kCodegenRevision = 14;
 inline constexpr int kCodegenVersion = 19 * 1000 + kCodegenRevision;  // LLVM's major version, then ours.
 
 // Read-only data that travels inside the artifact, e.g. ".lathe.graph". Mapped with the library, 64-byte aligned; found

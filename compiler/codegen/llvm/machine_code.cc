@@ -16,6 +16,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 
 namespace lathe {
@@ -99,6 +100,18 @@ void InitializeTargets() {
   (void)done;
 }
 
+bool HasRegisterTile(const llvm::Module& module) {
+  return std::any_of(module.begin(), module.end(),
+                     [](const llvm::Function& function) { return function.hasFnAttribute(kHasRegisterTile); });
+}
+
+// LLVM has no other switch for it than an option of its command line, which lld puts back with each link.
+void UseLoopStrengthReduction(bool is_used) {
+  auto& options = llvm::cl::getRegisteredOptions();
+  const auto found = options.find("disable-lsr");
+  if (found != options.end()) static_cast<llvm::cl::opt<bool>*>(found->second)->setValue(!is_used);
+}
+
 std::vector<std::string> UndefinedSymbols(const std::string& object) {
   std::vector<std::string> names;
   auto file = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(object, "kernels"));
@@ -149,6 +162,9 @@ StatusOr<MachineCode> GenerateMachineCode(llvm::Module& module, llvm::TargetMach
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   std::vector<SpillCounter::Finding> findings;
+  // Addresses in a tile are constants from a few pointers, which x86 adds for nothing: there is nothing to reduce, and
+  // looking for it is a third of code generation.
+  UseLoopStrengthReduction(!target_machine.getTargetTriple().isX86() || !HasRegisterTile(module));
   {
     llvm::legacy::PassManager passes;
     auto* machine_modules = new llvm::MachineModuleInfoWrapperPass(&target_machine);  // The pass manager owns passes.

@@ -55,6 +55,16 @@ INSTANTIATE_TEST_SUITE_P(Shapes, LargeTileTest,
                                          TileCase{"Neon_12x12", Neon, {12, 3, 4, 256}}),
                          [](const auto& info) { return info.param.name; });
 
+TEST(RegisterTileTest, IsTheCodeThatWasMeasuredWhateverItIsDeployedWith) {
+  const PrimFunc measured = RegisterTileMatmul({14, 2, 16, 256});
+  PrimFunc spills = RegisterTileMatmul({20, 2, 16, 256});  // Generated twice, the second time in another order.
+  spills.name = "spills";
+  const StatusOr<std::string> alone = PrintCode({&measured, 1}, Avx512(), CodeText::kAssembly);
+  const StatusOr<std::string> both = PrintCode(std::vector{measured, spills}, Avx512(), CodeText::kAssembly);
+  ASSERT_TRUE(alone.ok() && both.ok());
+  EXPECT_THAT(*both, testing::StartsWith(*alone));
+}
+
 TEST(RegisterTileTest, IsRefusedWhenItsIndexIsALoopVariable) {
   EXPECT_THAT(Compile(RegisterTileMatmul({6, 4, 16, 256}, /*unrolls_rows=*/false), Avx512()),
               HasSubstr("register tile \"acc\" stays in memory"));
