@@ -59,10 +59,12 @@ class DeviceServer::Impl {
         blobs_(std::move(blobs)),
         spool_(std::move(spool)),
         lock_(lock),
+        sensors_(BoardSensors::Find(options_.system_root)),
         session_({.facts = options_.facts,
                   .build_id = options_.build_id,
                   .instance = RandomSeed(),
-                  .spooled = spool_.Load()},
+                  .spooled = spool_.Load(),
+                  .start_below_c = sensors_.start_below_c()},
                  Random(RandomSeed())),
         wake_(io_),
         redial_(io_) {}
@@ -116,6 +118,7 @@ class DeviceServer::Impl {
       if (error) return;
       alarm_ = std::nullopt;
       session_.SetFreeDisk(FreeDisk(options_.data_directory));
+      ReadBoard();
       Handle(TimeCame{});
     });
   }
@@ -246,11 +249,16 @@ class DeviceServer::Impl {
                                       });
   }
 
+  void ReadBoard() {
+    if (!session_.is_quiet()) session_.SetBoard(sensors_.Read());
+  }
+
   // False once the runner has ended.
   bool Poll(RunnerId id) {
     for (RunnerNotice& notice : runners_.at(id)->runner->Poll()) {
       switch (notice.kind) {
         case RunnerNotice::Kind::kReady:
+          ReadBoard();
           Handle(RunnerIsReady{id});
           break;
         case RunnerNotice::Kind::kTimingBegins:
@@ -265,6 +273,7 @@ class DeviceServer::Impl {
         case RunnerNotice::Kind::kEnded:
           (void)runners_.at(id)->watch.release();
           runners_.erase(id);
+          ReadBoard();
           Handle(RunnerEnded{id, std::move(notice.outcome)});
           return false;
       }
@@ -288,6 +297,7 @@ class DeviceServer::Impl {
   BlobStore blobs_;
   ResultSpool spool_;
   const int lock_;
+  const BoardSensors sensors_;
   DeviceSession session_;
   MachineIdentity identity_;  // Of the link, where it is encrypted.
   std::unique_ptr<DeviceLink> link_;

@@ -26,6 +26,7 @@ struct DeviceServerOptions {
   // Of rpc/machine_identity.h, read for each connection over TCP, which is encrypted then; empty: TCP is of this
   // machine only, and open.
   std::string identity_path;
+  std::string system_root = "/";  // Where sensors of heat are looked for.
   std::function<void(std::string)> log = [](std::string) {};
 };
 

@@ -18,6 +18,8 @@ constexpr Duration kLastBackoff = seconds(30);
 constexpr Duration kDefaultHeartbeat = seconds(5);
 constexpr Duration kStartWithin = seconds(10);
 constexpr Duration kEndGrace = seconds(5);  // Beyond the wall limit, which the runner keeps itself.
+constexpr Duration kCoolWithin = seconds(180);
+constexpr Duration kLookAgainAfter = seconds(2);
 constexpr int kMaxWrongContents = 3;
 constexpr size_t kMaxAcknowledged = 1024;
 constexpr size_t kMaxDetailBytes = 8 << 10;
@@ -416,7 +418,9 @@ void DeviceSession::On(const RunnerEnded& event, TimePoint now, Actions& actions
   if (slot->phase == Phase::kEnding) {
     if (slot->last_words) Report(*slot, *slot->last_words, now, actions);
   } else {
-    Report(*slot, event.outcome, now, actions);
+    v1::MeasureResult outcome = event.outcome;
+    if (slot->phase == Phase::kMeasuring) NoteBoard(*slot, outcome);
+    Report(*slot, std::move(outcome), now, actions);
   }
   Remove(slot->key, actions);
 }
@@ -450,8 +454,9 @@ void DeviceSession::GoIfFree(TimePoint now, Actions& actions) {
   if (is_busy) return;
   const auto it =
       std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.phase == Phase::kReady; });
-  if (it == slots_.end()) return;
+  if (it == slots_.end() || MustCoolDown(*it, now, actions)) return;
   it->phase = Phase::kMeasuring;
+  it->at_go = board_;
   it->go_at = now;
   it->idle_ns = last_end_ ? (now - *last_end_).count() : -1;
   it->deadline =
@@ -459,11 +464,44 @@ void DeviceSession::GoIfFree(TimePoint now, Actions& actions) {
   actions.push_back(GoRunner{it->runner});
 }
 
+// A board that does not cool down measures all the same, and says so.
+bool DeviceSession::MustCoolDown(Slot& slot, TimePoint now, Actions& actions) {
+  const std::optional<std::string> why = WhyNotYet(board_, options_.start_below_c);
+  if (why && !slot.waits_since) {
+    slot.waits_since = now;
+    actions.push_back(TellOperator{"waits to measure: " + *why});
+  }
+  slot.began_hot = why && now - *slot.waits_since >= kCoolWithin;
+  if (!why || slot.began_hot) {
+    look_again_at_ = std::nullopt;
+    return false;
+  }
+  if (!look_again_at_ || *look_again_at_ <= now) {
+    look_again_at_ = now + kLookAgainAfter;
+    ++progress_;  // It has not hung.
+  }
+  return true;
+}
+
+// Equal words, as they are stored once.
+void DeviceSession::NoteBoard(const Slot& slot, v1::MeasureResult& outcome) const {
+  v1::MeasureEnv& env = *outcome.mutable_env();
+  env.set_temperature_before_c(slot.at_go.temperature_c.value_or(0));
+  env.set_temperature_after_c(board_.temperature_c.value_or(0));
+  if (slot.began_hot) env.add_degraded("the board was too hot to begin, and did not cool down in 180 s");
+  if (!WasHeldBack(slot.at_go, board_)) return;
+  env.add_degraded("heat, current or the supply held the clock back");
+  // Another run may have better luck. A bound from a clock that was held back might give up a good candidate.
+  if (outcome.status() == v1::MEASURE_STATUS_OK || outcome.status() == v1::MEASURE_STATUS_CENSORED)
+    outcome.set_status(v1::MEASURE_STATUS_NOISY);
+}
+
 // ---- Time.
 
 void DeviceSession::On(const TimeCame&, TimePoint now, Actions& actions) {
   if (welcome_deadline_ && *welcome_deadline_ <= now)
     DropLink("greet server: no Welcome within 5 s; connection closed", false, actions);
+  if (look_again_at_ && *look_again_at_ <= now) look_again_at_ = std::nullopt;
   if (hear_by_ && *hear_by_ <= now)
     DropLink("device link: nothing from the server for 60 s; connection closed", false, actions);
   for (Slot& slot : slots_) {
@@ -487,6 +525,7 @@ std::optional<TimePoint> DeviceSession::NextDeadline() const {
   consider(welcome_deadline_);
   consider(hear_by_);
   consider(heartbeat_at_);
+  consider(look_again_at_);
   for (const Slot& slot : slots_) consider(slot.deadline);
   return next;
 }
@@ -532,6 +571,7 @@ void DeviceSession::DeclareIfChanged(TimePoint now, Actions& actions) {
   heartbeat_at_ = now + heartbeat_;
   current.set_progress(progress_);
   current.set_free_disk_bytes(free_disk_bytes_);
+  current.set_temperature_c(board_.temperature_c.value_or(0));
   actions.push_back(SendMessage{std::move(current)});
 }
 

@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "rpc/device/board_condition.h"
 #include "rpc/device_message.h"
 #include "support/clock.h"
 #include "support/digest.h"
@@ -117,6 +118,7 @@ struct DeviceSessionOptions {
   std::vector<v1::MeasureResult> spooled;  // Found on disk at start.
   size_t spool_limit = 1000;               // Results; and spool_limit_bytes of them.
   int64_t spool_limit_bytes = 64 << 20;
+  std::optional<double> start_below_c;  // A measurement waits until the board is no hotter, but not for ever.
 };
 
 class DeviceSession {
@@ -129,6 +131,8 @@ class DeviceSession {
   std::optional<TimePoint> NextDeadline() const;
   // Also said in Hello and Current.
   void SetFreeDisk(int64_t bytes) { free_disk_bytes_ = bytes; }
+  // As it is now: before RunnerIsReady, RunnerEnded and TimeCame, but never while is_quiet. Never called: unknown.
+  void SetBoard(const BoardCondition& now) { board_ = now; }
 
   int64_t epoch_seen() const { return epoch_seen_; }
   bool is_welcome() const { return link_ == Link::kWelcome; }
@@ -148,6 +152,9 @@ class DeviceSession {
     std::optional<TimePoint> deadline;  // Of the phase.
     TimePoint go_at{};
     int64_t idle_ns = -1;
+    std::optional<TimePoint> waits_since;  // For the board to cool down.
+    BoardCondition at_go;
+    bool began_hot = false;
     std::optional<v1::MeasureResult> last_words;  // kEnding: what to report when the runner is gone, if anything.
   };
   enum class BlobPhase { kLookingUp, kMissing, kAsked, kComplete };
@@ -196,6 +203,8 @@ class DeviceSession {
   void AskForBlobs(Actions& actions);
   void StartRunners(TimePoint now, Actions& actions);
   void GoIfFree(TimePoint now, Actions& actions);
+  bool MustCoolDown(Slot& slot, TimePoint now, Actions& actions);
+  void NoteBoard(const Slot& slot, v1::MeasureResult& outcome) const;
   void DeclareIfChanged(TimePoint now, Actions& actions);
   bool HasItsBlobs(const Slot& slot) const;
   bool SpoolIsFull() const;
@@ -212,6 +221,8 @@ class DeviceSession {
   int64_t epoch_seen_ = 0;
   int64_t progress_ = 0;
   int64_t free_disk_bytes_ = 0;
+  BoardCondition board_;
+  std::optional<TimePoint> look_again_at_;  // Whether it has cooled down.
   RunnerId next_runner_ = 1;
   v1::Desired desired_;
   std::vector<Slot> slots_;           // In the order of desired_, ending ones anywhere.

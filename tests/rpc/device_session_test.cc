@@ -98,6 +98,98 @@ TEST_F(DeviceSessionTest, MeasuresOneWhileTheNextIsReady) {
   EXPECT_EQ(Only<GoRunner>(actions)[0].runner, 2u);
 }
 
+class HotBoardTest : public DeviceSessionTest {
+ protected:
+  HotBoardTest() : session_{HotOptions(), Random(1)} {}
+  static DeviceSessionOptions HotOptions() {
+    DeviceSessionOptions options = Options();
+    options.start_below_c = 65;
+    return options;
+  }
+  std::vector<DeviceAction> Step(const DeviceEvent& event) { return session_.Step(event, now_); }
+  // Trial 1 is ready, on a board so hot.
+  std::vector<DeviceAction> ReadyAt(double temperature_c) {
+    Step(LinkUp{});
+    v1::Welcome welcome;
+    welcome.set_version(1);
+    Step(MessageArrived{welcome});
+    Step(MessageArrived{Desire(1, {1})});
+    Step(BlobLookedUp{Sha256(kModule), true, 0});
+    session_.SetBoard({.temperature_c = temperature_c});
+    return Step(RunnerIsReady{1});
+  }
+  v1::MeasureResult EndAs(v1::MeasureStatus status) {
+    v1::MeasureResult outcome = Good();
+    outcome.set_status(status);
+    return Sent<v1::MeasureResult>(Step(RunnerEnded{1, outcome})).at(0);
+  }
+  DeviceSession session_;
+};
+
+TEST_F(HotBoardTest, WaitsUntilItHasCooledDown) {
+  const auto actions = ReadyAt(71);
+  EXPECT_THAT(Only<GoRunner>(actions), testing::IsEmpty());
+  ASSERT_EQ(Only<TellOperator>(actions).size(), 1u);
+  EXPECT_EQ(Only<TellOperator>(actions)[0].text, "waits to measure: 71 degrees Celsius, begins at 65 at most");
+  EXPECT_THAT(Only<GoRunner>(Step(RunnerTicked{1})), testing::IsEmpty());
+  ASSERT_LE(session_.NextDeadline(), now_ + seconds(2)) << "and looks again";
+  now_ += seconds(2);
+  session_.SetBoard({.temperature_c = 66});
+  EXPECT_THAT(Only<GoRunner>(Step(TimeCame{})), testing::IsEmpty());
+  EXPECT_GT(session_.NextDeadline(), now_) << "not at once";
+  now_ += seconds(2);
+  session_.SetBoard({.temperature_c = 64});
+  EXPECT_EQ(Only<GoRunner>(Step(TimeCame{})).size(), 1u);
+  session_.SetBoard({.temperature_c = 69.5});
+  const v1::MeasureResult result = EndAs(v1::MEASURE_STATUS_OK);
+  EXPECT_EQ(result.status(), v1::MEASURE_STATUS_OK) << "hot is not held back";
+  EXPECT_EQ(result.env().temperature_before_c(), 64);
+  EXPECT_EQ(result.env().temperature_after_c(), 69.5);
+  EXPECT_EQ(result.env().degraded_size(), 0);
+}
+
+TEST_F(HotBoardTest, MeasuresAfterThreeMinutesAllTheSameAndSaysSo) {
+  ReadyAt(80);
+  for (int i = 0; i < 89; ++i) {
+    now_ += seconds(2);
+    ASSERT_THAT(Only<GoRunner>(Step(TimeCame{})), testing::IsEmpty()) << i;
+  }
+  now_ += seconds(2);
+  EXPECT_EQ(Only<GoRunner>(Step(TimeCame{})).size(), 1u);
+  const v1::MeasureResult result = EndAs(v1::MEASURE_STATUS_OK);
+  ASSERT_EQ(result.env().degraded_size(), 1);
+  EXPECT_EQ(result.env().degraded(0), "the board was too hot to begin, and did not cool down in 180 s");
+}
+
+TEST_F(HotBoardTest, ForgetsAboutHeatWhenNobodyWantsToMeasureAnyMore) {
+  ReadyAt(80);
+  Step(MessageArrived{Desire(2, {})});
+  Step(RunnerEnded{1, {}});
+  now_ += seconds(2);
+  Step(TimeCame{});
+  EXPECT_GT(session_.NextDeadline(), now_) << "else it would wake up for ever";
+}
+
+struct HeldBack {
+  const char* name;
+  v1::MeasureStatus status, reported;
+};
+class HeldBackRunTest : public HotBoardTest, public testing::WithParamInterface<HeldBack> {};
+TEST_P(HeldBackRunTest, IsNoisyWhateverItsSamplesSay) {
+  EXPECT_EQ(Only<GoRunner>(ReadyAt(50)).size(), 1u);
+  session_.SetBoard({.temperature_c = 81, .firmware_word = 0x40004});
+  const v1::MeasureResult result = EndAs(GetParam().status);
+  EXPECT_EQ(result.status(), GetParam().reported);
+  ASSERT_EQ(result.env().degraded_size(), 1);
+  EXPECT_EQ(result.env().degraded(0), "heat, current or the supply held the clock back");
+}
+INSTANTIATE_TEST_SUITE_P(Statuses, HeldBackRunTest,
+                         testing::Values(HeldBack{"Ok", v1::MEASURE_STATUS_OK, v1::MEASURE_STATUS_NOISY},
+                                         HeldBack{"Censored", v1::MEASURE_STATUS_CENSORED, v1::MEASURE_STATUS_NOISY},
+                                         HeldBack{"WrongResult", v1::MEASURE_STATUS_WRONG_RESULT,
+                                                  v1::MEASURE_STATUS_WRONG_RESULT}),
+                         [](const auto& info) { return info.param.name; });
+
 // What is between the two may keep a connection open whose other end is long gone: a tunnel, a proxy, a router.
 TEST_F(DeviceSessionTest, DialsAnewWhenAServerThatAnswersSaysNothingForAMinute) {
   Step(LinkUp{});
