@@ -198,9 +198,9 @@ class LeaseTable {
   std::map<std::string, Lease> leases_;          // By device.
   std::map<std::string, PendingGrant> pending_;  // By device: sent to the store, not committed yet.
   std::map<std::string, TimePoint> free_since_;  // By device.
-  Deadlines expiries_;                           // Of leases, by device.
-  Deadlines retries_;                            // By device, after the store failed.
-  Deadlines patience_;                           // Of reservations in line, by request.
+  Deadlines<std::string> expiries_;              // Of leases, by device.
+  Deadlines<std::string> retries_;               // By device, after the store failed.
+  Deadlines<std::string> patience_;              // Of reservations in line, by request.
   Line line_;
   std::map<std::string, std::string> promised_;  // Device that is being given back -> the request that gets it.
   FairShare share_;

@@ -6,6 +6,7 @@
 // other call.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 
 #include "runtime/kernel_abi.h"
 #include "support/clock.h"
+#include "support/deadlines.h"
 #include "tracker/tracker_core.h"
 #include "tuner/database/store.h"
 #include "tuner/job/best_check.h"
@@ -148,6 +150,7 @@ class FarmCore {
     TimePoint since{};    // It is in that state.
     int64_t attempt = 0;  // The latest that was given to a device.
     bool is_final = false;
+    bool is_measured_now = false;  // A device said so.
     Digest trace_digest;
     std::optional<Digest> module;  // Pinned.
     TrialTimes times;
@@ -194,9 +197,11 @@ class FarmCore {
     JobPlan plan;
     std::unique_ptr<JobSearcher> search;
     std::map<int64_t, OpenTrial> open;
-    std::deque<int64_t> proposed;  // Not released to the workers yet; in order.
-    int devices = 0;               // That could be lent to it.
-    int preparing = 0;             // Tasks with open trials that are not prepared yet.
+    std::array<int64_t, kTrialStateCount> in_state{};  // How many of them are in each state,
+    int measured_now = 0;                              // and how many devices measure.
+    std::deque<int64_t> proposed;                      // Not released to the workers yet; in order.
+    int devices = 0;                                   // That could be lent to it.
+    int preparing = 0;                                 // Tasks with open trials that are not prepared yet.
     bool is_searching = false, has_its_leases = false;
     bool has_timed_out = false;         // The search has;
     bool are_finals_timed_out = false;  // and what is measured after it.
@@ -208,6 +213,11 @@ class FarmCore {
     std::optional<TimePoint> waits_since;
     bool is_wait_told = false;  // `waits_for` is why it waits.
     std::string waits_for;
+  };
+  // What the devices of a key say of themselves.
+  struct ClassFacts {
+    double peak_gflops = 0, peak_gops = 0;           // The highest; 0: none measured it.
+    uint32_t kernel_abi = LATHE_KERNEL_ABI_VERSION;  // The newest that all of them run.
   };
   struct Poll {
     Answer answer;
@@ -267,6 +277,9 @@ class FarmCore {
   void SetTrialState(Job& job, int64_t trial_id, TrialState state);
   void EndTrial(Job& job, int64_t trial_id, TrialState outcome, const std::optional<Timings>& timings);
   void OpenTrialOf(Job& job, size_t task, const TrialRow& row);
+  OpenTrial& AddOpen(Job& job, int64_t trial_id, size_t task, const Digest& trace, TrialState state);
+  void NoteState(Job& job, int64_t trial_id, OpenTrial& open, TrialState state);
+  void NoteMeasuredNow(int64_t trial_id, bool is_measured);
   void RefreshTrial(int64_t trial_id);  // From the store.
   void RefreshGivenTrials();            // Those that somebody builds or measures, as far as is known here.
   int64_t CountBudget(Job& job, size_t task);
@@ -287,7 +300,6 @@ class FarmCore {
   void ShareBuild(const BuildReport& report);
   void LeaveBuild(int64_t trial_id);
   void SendLeftBuilds();
-  uint32_t KernelAbiOf(const std::string& device_class) const;
   void AssignBuilds();
   bool AssignOne(const std::string& worker);
   void AnswerPolls();
@@ -319,6 +331,7 @@ class FarmCore {
   bool GiveTrial(const std::string& device, const TrialRow& trial);
   void GiveUp(const AttemptFence& fence, InfraFailure failure, const std::string& words);
   void TellDevices();
+  void TellDevice(const std::string& device, DeviceView& view);
   void TellToRest(const std::string& device, int64_t epoch);
   void TakeProgress(const std::string& device, const v1::Current& current);
   void RetryCommits();
@@ -330,6 +343,8 @@ class FarmCore {
   std::optional<int64_t> RunningOf(const DeviceDesk::Held& held) const;
   void GiveUpTheStalled();
   void GiveUpStalled(const std::string& device);
+  void SetMeasuring(DeviceView& view, std::set<int64_t> trials);
+  void CollectClassFacts(const std::string& key);
   void CountDevices();
   int CountDevices(const DeviceWish& wish) const;  // That could be lent to somebody with this wish.
   void TakeLeasesBack(Job& job);
@@ -357,13 +372,19 @@ class FarmCore {
   std::map<int64_t, JobProgress> ended_;  // As they ended; the latest few.
   std::map<std::string, std::vector<Poll>> polls_;
   std::map<std::string, DeviceView> devices_;
+  std::map<std::string, ClassFacts> classes_;  // By key.
+  std::set<std::string> touched_;              // Devices that may have to be told something, or be due at another time,
+                                               // beside those whose trials the desk has changed.
+  Deadlines<std::string> stalled_at_;          // Devices that are given up then.
+  Deadlines<int64_t> build_due_;               // Trials whose builds are given up then.
   std::set<std::string> adopted_workers_;
   BuildMerge builds_;
   std::vector<BuildOf> left_builds_;  // They waited for one that told nothing.
   std::deque<TrackerEvent> tracker_events_;
   bool is_stepping_tracker_ = false, is_draining_ = false;
-  bool looks_again_ = false;  // Something changed that this step had passed by.
-  Troubles troubles_;         // What Check heard.
+  bool looks_again_ = false;     // Something changed that this step had passed by.
+  bool counts_devices_ = false;  // Devices came, went, or changed since they were counted.
+  Troubles troubles_;            // What Check heard.
   FarmCounters counters_;
   struct Effect {
     std::string what;

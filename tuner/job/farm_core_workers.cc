@@ -66,7 +66,7 @@ void FarmCore::AdoptBuilds(const std::string& worker) {
 void FarmCore::SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial) {
   const TuningKey& key = job.tasks[task].key;
   const bool is_untuned = job.prepared[task] && job.prepared[task]->untuned_trace == trial.trace_digest;
-  v1::BuildTask build = MakeBuildTask(key, trial, KernelAbiOf(key.device_class), is_untuned, options_);
+  v1::BuildTask build = MakeBuildTask(key, trial, classes_[key.device_class].kernel_abi, is_untuned, options_);
   if (builds_.Begin(build, left_builds_))
     workers_.Assign(worker, std::move(build));
   else
@@ -170,14 +170,6 @@ void FarmCore::SendLeftBuilds() {
   }
 }
 
-// The newest that every known device of the class runs, since any of them may get the artifact.
-uint32_t FarmCore::KernelAbiOf(const std::string& device_class) const {
-  uint32_t newest = LATHE_KERNEL_ABI_VERSION;
-  for (const auto& [name, device] : devices_)
-    if (device.key == device_class) newest = std::min(newest, std::max(device.kernel_abi, 1u));
-  return newest;
-}
-
 void FarmCore::AssignBuilds() {
   SendLeftBuilds();
   for (bool has_assigned = true; has_assigned;) {
@@ -220,15 +212,8 @@ Duration FarmCore::BuildPatience() const { return 2 * options_.build_time_limit 
 
 // A worker that is heard, declares its task, and never comes to an end with it.
 void FarmCore::GiveUpStalledBuilds() {
-  std::vector<int64_t> stalled;
-  for (auto& [id, job] : jobs_) {
-    for (auto& [trial, open] : job.open) {
-      if (open.state != TrialState::kBuilding || open.since + BuildPatience() > Now()) continue;
-      stalled.push_back(trial);
-      open.since = Now();  // If the store cannot do it now, then after as long again.
-    }
-  }
-  for (const int64_t trial : stalled) {
+  for (const int64_t trial : build_due_.TakeDue(Now())) {
+    build_due_.Set(trial, Now() + BuildPatience());  // If the store cannot do it now, then after as long again.
     const StatusOr<TrialRow> row = store_.GetTrial(trial);
     if (!Check(row.status(), "look up a trial")) continue;
     const std::string words = fmt::format("worker {} did not come to an end with it in {} s", row->worker,
