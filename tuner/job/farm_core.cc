@@ -81,6 +81,7 @@ std::optional<TimePoint> FarmCore::Step() {
   looks_again_ = false;
   const TimePoint now = Now();
   if (const Duration pause = watch_.TakePause(); pause > Duration(0)) RenewAfterPause(pause);
+  NoteBegun();
   RetryEffects();
   RetryCommits();
   GiveUpTheStalled();

@@ -52,6 +52,14 @@ struct ResultCommit {
 // The one store verb that a result is. Durable when it returns; from any thread.
 StatusOr<CommitAnswer> CommitTo(Store& store, const ResultCommit& commit);
 
+// A lease on its way into the store: whose, of which device of the store.
+struct LeaseGrant {
+  PersistGrant grant;
+  int64_t device_id = 0;
+};
+// The one store verb that a grant is; its epoch. Durable when it returns; from any thread.
+StatusOr<int64_t> GrantTo(Store& store, const LeaseGrant& grant);
+
 // What the core wants done. Called in the middle of a step: does not call back, answers come as events later.
 class FarmPorts {
  public:
@@ -61,6 +69,8 @@ class FarmPorts {
   virtual void Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict) = 0;
   // CommitTo, then FarmCore::OnCommitted.
   virtual void Commit(ResultCommit commit) = 0;
+  // GrantTo, then FarmCore::OnGranted.
+  virtual void Grant(LeaseGrant grant) = 0;
 
   virtual bool HasBlob(const Digest& digest, int64_t size_bytes) = 0;
   virtual StatusOr<int64_t> BlobSize(const Digest& digest) = 0;
@@ -131,12 +141,13 @@ class FarmCore {
   // ---- Workers. `answer` is called once, at the latest when request.wait_ns is over, or by Drain or Stop.
   void Synchronize(const v1::SynchronizeRequest& request, Answer answer);
 
-  // ---- Devices: what a DeviceGatewayOwner hears, and the answers to Commit.
+  // ---- Devices: what a DeviceGatewayOwner hears, and the answers to Commit and Grant.
   void OnDeviceUp(const v1::Hello& hello);
   void OnDeviceHeard(const std::string& device, const v1::Current& current);
   void OnDeviceDown(const std::string& device, const std::string& reason);
   void OnResult(v1::MeasureResult result);
   void OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnswer>& answer);
+  void OnGranted(const LeaseGrant& grant, const StatusOr<int64_t>& epoch);
 
   // For whoever checks what must hold.
   const TrackerCore& tracker() const { return *tracker_; }
@@ -256,6 +267,7 @@ class FarmCore {
   Status AdoptOpenTrials(Job& job);
   void Advance(Job& job);
   void Release(Job& job);
+  bool NoteReleased(Job& job, int64_t trial, const StatusOr<bool>& released);
   void BeginRound(Job& job);
   double FloorOf(const Job& job, size_t task) const;
   void RefuseImpossible(v1::MeasureResult& result);
@@ -293,15 +305,18 @@ class FarmCore {
   // farm_core_workers.cc
   void AdoptBuilds(const std::string& worker);
   void SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial);
-  void TakeBuild(const std::string& worker, const v1::BuildState& state);
-  // What came of a build, into the store; nullopt: it could not be written, and is declared again.
-  std::optional<CommitAnswer> CommitBuild(const BuildReport& report);
+  void TakeBuilds(const std::string& worker, const std::vector<v1::BuildState>& states);
+  // What is to be written of a build; nullopt: it is no outcome, and has been dealt with.
+  std::optional<BuildReport> ReportOf(const std::string& worker, const v1::BuildState& state);
+  // What came of builds, into the store; nullopt: it could not be written, and is declared again.
+  std::vector<std::optional<CommitAnswer>> CommitBuilds(const std::vector<BuildReport>& reports);
   void NoteBuilt(const BuildReport& report, const CommitAnswer& answer);
   void ShareBuild(const BuildReport& report);
   void LeaveBuild(int64_t trial_id);
   void SendLeftBuilds();
   void AssignBuilds();
-  bool AssignOne(const std::string& worker);
+  bool AssignSome(const std::string& worker, int64_t workers);
+  void TakeForBuild(Job& job, const std::string& worker, const TrialRow& trial);
   void AnswerPolls();
   void TurnWorkersAway();
   void AnswerPoll(const std::string& worker);
@@ -327,7 +342,10 @@ class FarmCore {
   void Do(const WithdrawAsking& action);
   void Do(const KeepLease& action);
   void Do(const GiveBack& action);
-  void Do(const ClaimTrial& action);
+  void Do(const ClaimTrial& action) { claims_.push_back(action); }
+  void Claim(const std::vector<ClaimTrial>& actions);
+  void TakeClaimed(const ClaimTrial& action, const StatusOr<std::optional<TrialRow>>& claimed);
+  void NoteBegun();
   bool GiveTrial(const std::string& device, const TrialRow& trial);
   void GiveUp(const AttemptFence& fence, InfraFailure failure, const std::string& words);
   void TellDevices();
@@ -400,7 +418,9 @@ class FarmCore {
   std::vector<Acknowledgement> acknowledgements_;  // Sent after what follows from the result is desired.
   std::vector<ResultCommit> uncommitted_;          // The store could not.
   std::optional<TimePoint> retry_commits_at_;
-  size_t next_job_ = 0;  // To be served first by workers.
+  std::vector<ClaimTrial> claims_;   // Of one round of the desk's plan.
+  std::vector<AttemptFence> begun_;  // Attempts that devices said they measure; not in the store yet.
+  size_t next_job_ = 0;              // To be served first by workers.
 };
 
 }  // namespace lathe

@@ -6,6 +6,7 @@
 
 #include "rpc/device_message.h"
 #include "runner/measure_statistics.h"
+#include "support/status_macros.h"
 #include "tuner/job/farm_core.h"
 
 namespace lathe {
@@ -86,7 +87,14 @@ StatusOr<CommitAnswer> CommitTo(Store& store, const ResultCommit& commit) {
   return store.FailAttempt(FenceOf(commit), InfraFailure::kOther, result.message());
 }
 
+StatusOr<int64_t> GrantTo(Store& store, const LeaseGrant& grant) {
+  const auto& [lease, epoch_floor, ttl] = grant.grant;
+  ASSIGN_OR_RETURN(const LeaseRow granted, store.GrantLease(grant.device_id, lease.request_id, ttl, epoch_floor));
+  return granted.epoch;
+}
+
 void FarmCore::OnDeviceUp(const v1::Hello& hello) {
+  NoteBegun();
   const v1::DeviceFacts& facts = hello.facts();
   DeviceView& view = devices_[facts.name()];
   touched_.insert(facts.name());
@@ -214,10 +222,21 @@ void FarmCore::Do(const DeviceChange& action) {
 }
 
 void FarmCore::Do(const PersistGrant& action) {
-  StatusOr<int64_t> epoch = Status(Unavailable("what happened before is not in the store yet"));
-  if (effects_.empty()) epoch = leases_.PersistGrant(action.lease, action.epoch_floor, action.ttl);
+  StatusOr<int64_t> id = Status(Unavailable("what happened before is not in the store yet"));
+  if (effects_.empty()) id = leases_.IdOf(action.lease.device);
+  if (!id.ok()) return OnGranted({action}, id.status());
+  // A person's is answered in the call that asks for it; those of jobs wait for the disk together.
+  if (IsReservation(action.lease.request_id))
+    OnGranted({action, *id}, GrantTo(store_, {action, *id}));
+  else
+    ports_.Grant({action, *id});
+}
+
+void FarmCore::OnGranted(const LeaseGrant& grant, const StatusOr<int64_t>& epoch) {
+  const LeaseRecord& lease = grant.grant.lease;
   Check(epoch.status(), "grant a lease");
-  StepTracker(GrantCommitted{action.lease.device, action.lease.request_id, epoch.status(), epoch.ok() ? *epoch : 0});
+  StepTracker(GrantCommitted{lease.device, lease.request_id, epoch.status(), epoch.ok() ? *epoch : 0});
+  if (is_draining_ && epoch.ok()) StepTracker(LeaseReleased{lease.device, *epoch});
 }
 
 void FarmCore::Do(const PersistRenewal& action) {
@@ -297,6 +316,7 @@ void FarmCore::PlanDevices() {
     const std::vector<DeskAction> actions = desk_.Plan(Now());
     if (actions.empty()) break;
     for (const DeskAction& action : actions) std::visit([this](const auto& a) { Do(a); }, action);
+    Claim(std::exchange(claims_, {}));
   }
   TellDevices();
 }
@@ -320,13 +340,20 @@ void FarmCore::Do(const GiveBack& action) {
   StepTracker(LeaseReleased{action.device, action.epoch});
 }
 
-void FarmCore::Do(const ClaimTrial& action) {
-  const StatusOr<int64_t> id = leases_.IdOf(action.device);
-  if (!Check(id.status(), "claim a trial")) return desk_.NothingToClaim(action.device, action.epoch, Now());
-  const auto claimed = store_.ClaimForMeasure(*id, action.epoch, {.job_id = action.job_id});
-  if (!Check(claimed.status(), "claim a trial") || !claimed->has_value() || !GiveTrial(action.device, **claimed)) {
-    desk_.NothingToClaim(action.device, action.epoch, Now());
+void FarmCore::Claim(const std::vector<ClaimTrial>& actions) {
+  std::vector<MeasureClaim> claims;
+  for (const ClaimTrial& action : actions) {
+    const StatusOr<int64_t> id = leases_.IdOf(action.device);  // Unknown: the store says so.
+    claims.push_back({id.ok() ? *id : 0, action.epoch, {.job_id = action.job_id}});
   }
+  if (claims.empty()) return;
+  const std::vector<StatusOr<std::optional<TrialRow>>> claimed = store_.ClaimMeasurements(claims);
+  for (size_t i = 0; i < actions.size(); ++i) TakeClaimed(actions[i], claimed[i]);
+}
+
+void FarmCore::TakeClaimed(const ClaimTrial& action, const StatusOr<std::optional<TrialRow>>& claimed) {
+  if (!Check(claimed.status(), "claim a trial") || !claimed->has_value() || !GiveTrial(action.device, **claimed))
+    desk_.NothingToClaim(action.device, action.epoch, Now());
 }
 
 // Whoever had it has it no more. Else it would take up the old work when it comes back.
@@ -510,15 +537,24 @@ void FarmCore::OnDeviceHeard(const std::string& device, const v1::Current& curre
   for (const v1::Current::Trial& trial : current.trials()) {
     if (trial.phase() != v1::TRIAL_PHASE_MEASURING) continue;
     measuring.insert(trial.trial_id());
-    Job* job = JobOfTrial(trial.trial_id());
-    if (job == nullptr || job->open.at(trial.trial_id()).state != TrialState::kAssigned) continue;
-    const AttemptFence fence{trial.trial_id(), trial.attempt(), id.ok() ? *id : 0, trial.epoch()};
-    const StatusOr<bool> moved = store_.AdvanceTrial(fence, TrialState::kRunning);
-    if (!Check(moved.status(), "note that a trial runs") || !*moved) continue;
-    job->open.at(trial.trial_id()).times.running = Now();
-    SetTrialState(*job, trial.trial_id(), TrialState::kRunning);
+    const OpenTrial* open = FindOpen(trial.trial_id());
+    if (open == nullptr || open->state != TrialState::kAssigned) continue;
+    begun_.push_back({trial.trial_id(), trial.attempt(), id.ok() ? *id : 0, trial.epoch()});
   }
   SetMeasuring(view, std::move(measuring));
+}
+
+void FarmCore::NoteBegun() {
+  const std::vector<AttemptFence> begun = std::exchange(begun_, {});
+  if (begun.empty()) return;
+  const std::vector<StatusOr<bool>> moved = store_.AdvanceTrials(begun, TrialState::kRunning);
+  for (size_t i = 0; i < begun.size(); ++i) {
+    if (!Check(moved[i].status(), "note that a trial runs") || !*moved[i]) continue;
+    Job* job = JobOfTrial(begun[i].trial_id);
+    if (job == nullptr || job->open.at(begun[i].trial_id).state != TrialState::kAssigned) continue;
+    job->open.at(begun[i].trial_id).times.running = Now();
+    SetTrialState(*job, begun[i].trial_id, TrialState::kRunning);
+  }
 }
 
 void FarmCore::SetMeasuring(DeviceView& view, std::set<int64_t> trials) {

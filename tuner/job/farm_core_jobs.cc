@@ -276,25 +276,32 @@ void FarmCore::Advance(Job& job) {
 void FarmCore::Release(Job& job) {
   if (const auto trouble = troubles_.Worst(Now()); trouble && trouble->lasts >= kHoldBackAfter) return;
   const int limit = InflightLimit(job.devices, workers_.TotalSlots());
-  int64_t under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
-  while (!job.proposed.empty() && under_way < limit) {
-    const int64_t trial = job.proposed.front();
-    const StatusOr<bool> released = store_.AdvanceTrial({.trial_id = trial}, TrialState::kBuildQueued);
-    if (!Check(released.status(), "release a trial")) {
-      job.retry_at = Now() + kRetryAfter;
-      return;
-    }
-    job.proposed.pop_front();
-    if (!*released) {  // Its time was up between the search's finding it and our hearing of it: it is cancelled.
-      RefreshTrial(trial);
-      continue;
-    }
-    const auto open = job.open.find(trial);
-    if (open == job.open.end()) continue;
+  const auto under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
+  std::vector<AttemptFence> next;
+  for (const int64_t trial : job.proposed)
+    if (under_way + static_cast<int64_t>(next.size()) < limit) next.push_back({.trial_id = trial});
+  if (next.empty()) return;
+  const std::vector<StatusOr<bool>> released = store_.AdvanceTrials(next, TrialState::kBuildQueued);
+  for (size_t i = 0; i < next.size(); ++i) {
+    if (!NoteReleased(job, next[i].trial_id, released[i])) return;
+  }
+}
+
+// False: the store could not.
+bool FarmCore::NoteReleased(Job& job, int64_t trial, const StatusOr<bool>& released) {
+  if (!Check(released.status(), "release a trial")) {
+    job.retry_at = Now() + kRetryAfter;
+    return false;
+  }
+  std::erase(job.proposed, trial);
+  const auto open = job.open.find(trial);
+  if (!*released) {  // Its time was up between the search's finding it and our hearing of it: it is cancelled.
+    RefreshTrial(trial);
+  } else if (open != job.open.end()) {
     open->second.times.build_queued = Now();
     SetTrialState(job, trial, TrialState::kBuildQueued);
-    ++under_way;
   }
+  return true;
 }
 
 void FarmCore::BeginRound(Job& job) {
