@@ -308,7 +308,7 @@ void FarmCore::BeginRound(Job& job) {
   // Searched ahead, so that workers and devices have something while the next candidates are being looked for.
   if (job.plan.IsRoundOpen() || static_cast<int>(job.proposed.size()) > std::max(2, workers_.TotalSlots())) return;
   for (size_t task = 0; task < job.tasks.size(); ++task) job.plan.task(task).floor_ns = FloorOf(job, task);
-  const std::optional<JobPlan::Round> round = job.plan.NextRound();
+  const std::optional<JobPlan::Round> round = job.plan.NextRound(job.devices);
   if (!round) return;
   if (!job.prepared[round->task]) job.search->Prepare(round->task);
   job.search->Propose(round->task, round->count);
