@@ -71,7 +71,7 @@ class DeviceRegistry {
   void SetDeadline(const std::string& name, const DeviceEntry& entry);
 
   std::map<std::string, DeviceEntry> devices_;
-  Deadlines deadlines_;
+  Deadlines<std::string> deadlines_;
 };
 
 }  // namespace lathe

@@ -74,10 +74,6 @@ class LeaseStore {
   virtual Status PersistDevice(const DeviceRecord& device) = 0;
   // `by`: whose doing it is, in words. NotFound if the device has no row.
   virtual Status PersistService(const std::string& device, const ServiceState& service, std::string_view by) = 0;
-  // Ends the device's live lease if there is one, raises its epoch to max(epoch, epoch_floor) + 1, and writes the lease
-  // with that epoch, to run out `ttl` from now. `lease.epoch` is ignored. Returns the new epoch. NotFound if the device
-  // has no row.
-  virtual StatusOr<int64_t> PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) = 0;
   // The lease now runs out `ttl` from now. FailedPrecondition if it has ended.
   virtual Status PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) = 0;
   // OK also when that lease has ended already.

@@ -48,8 +48,9 @@ std::vector<LeaseAction> LeaseTable::Step(const LeaseEvent& event, TimePoint now
 // True: it has its lease, or is about to, or waits.
 bool LeaseTable::AskAgain(const LeaseRequested& event, TimePoint now, Actions& actions) {
   const auto is_same = [&](const auto& other) { return other.request_id == event.request_id; };
-  for (auto& [device, lease] : leases_) {
-    if (!is_same(lease.record)) continue;
+  if (const auto held = device_of_.find(event.request_id); held != device_of_.end()) {
+    const std::string& device = held->second;
+    Lease& lease = leases_.at(device);
     lease.base = event.priority;
     lease.priority = std::max(lease.priority, event.priority);
     if (lease.owner != event.owner) {
@@ -95,12 +96,8 @@ void LeaseTable::On(const RequestWithdrawn& event, TimePoint now, Actions& actio
   for (auto& [device, pending] : pending_) {
     if (pending.request.request_id == event.request_id) pending.is_withdrawn = true;
   }
-  for (const auto& [device, lease] : leases_) {
-    if (lease.record.request_id == event.request_id) {
-      On(LeaseReleased{device, lease.record.epoch}, now, actions);
-      return;
-    }
-  }
+  if (const auto held = device_of_.find(event.request_id); held != device_of_.end())
+    On(LeaseReleased{held->second, leases_.at(held->second).record.epoch}, now, actions);
 }
 
 void LeaseTable::On(const LeaseRenewed& event, TimePoint now, Actions& actions) {
@@ -135,6 +132,7 @@ void LeaseTable::On(const GrantCommitted& event, TimePoint now, Actions& actions
     return;
   }
   if (!CanHave(pending.request, event.device)) {
+    free_.reset();
     actions.push_back(PersistEnd{event.device, event.epoch, LeaseEnd::kRevoked});
     return PutBack(pending);
   }
@@ -162,10 +160,14 @@ bool LeaseTable::CanHave(const Request& request, const std::string& device) cons
 void LeaseTable::On(const DeviceGone& event, TimePoint now, Actions& actions) {
   if (const LeaseRecord* lease = LeaseOf(event.device); lease != nullptr && IsReservation(lease->request_id)) return;
   free_since_[event.device] = now;
+  free_.reset();
   End(event.device, LeaseEnd::kRevoked, event.reason, now, actions);
 }
 
-void LeaseTable::On(const DevicesChanged&, TimePoint, Actions&) { may_grant_ = true; }
+void LeaseTable::On(const DevicesChanged&, TimePoint, Actions&) {
+  free_.reset();
+  may_grant_ = true;
+}
 
 void LeaseTable::On(const TimePassed&, TimePoint now, Actions& actions) {
   for (const std::string& device : expiries_.TakeDue(now)) {
@@ -173,7 +175,10 @@ void LeaseTable::On(const TimePassed&, TimePoint now, Actions& actions) {
     End(device, is_reservation ? LeaseEnd::kReleased : LeaseEnd::kExpired,
         is_reservation ? "its time is over, or nobody has asked for it" : "not renewed for 30 s", now, actions);
   }
-  may_grant_ |= !retries_.TakeDue(now).empty();
+  if (!retries_.TakeDue(now).empty()) {
+    free_.reset();
+    may_grant_ = true;
+  }
   for (const std::string& request : patience_.TakeDue(now))
     std::erase_if(line_, [&](const Request& waiting) { return waiting.request_id == request; });
 }
@@ -184,6 +189,7 @@ void LeaseTable::Hold(const LeaseRecord& record, const Request& request, TimePoi
   const bool is_new = is_reservation && !request.request_id.empty();  // Else it is restored.
   const TimePoint ends = now + (is_reservation ? request.lasts : kLeaseTtl);
   const TimePoint expires = is_new ? std::min(ends, now + kReservationPatience) : ends;
+  device_of_[record.request_id] = record.device;
   leases_[record.device] = {record, expires, request.owner, request.priority, LevelOf(request, now), ends, !is_new};
   expiries_.Set(record.device, expires);
   patience_.Clear(record.request_id);
@@ -192,8 +198,11 @@ void LeaseTable::Hold(const LeaseRecord& record, const Request& request, TimePoi
 
 void LeaseTable::Drop(const std::string& device, TimePoint now) {
   free_since_[device] = now;
+  if (free_ && devices_.CanTakeLease(device) && !retries_.Has(device)) free_->emplace(now, device);
   expiries_.Clear(device);
-  share_.Ended(leases_.at(device).owner, now);
+  const Lease& lease = leases_.at(device);
+  if (device_of_[lease.record.request_id] == device) device_of_.erase(lease.record.request_id);
+  share_.Ended(lease.owner, now);
   leases_.erase(device);
   may_grant_ = true;
 }
@@ -234,37 +243,34 @@ std::vector<std::string> LeaseTable::OrderOf(const Groups& groups, TimePoint now
   return names;
 }
 
-std::vector<std::string> LeaseTable::FreeDevices() const {
-  std::vector<std::pair<TimePoint, std::string>> rested;
+void LeaseTable::CollectFree() {
+  free_.emplace();
   for (const auto& [name, entry] : devices_.devices()) {
     if (!devices_.CanTakeLease(name) || leases_.contains(name) || pending_.contains(name) || retries_.Has(name))
       continue;
     const auto since = free_since_.find(name);
-    rested.emplace_back(since == free_since_.end() ? TimePoint::min() : since->second, name);
+    free_->emplace(since == free_since_.end() ? TimePoint::min() : since->second, name);
   }
-  std::sort(rested.begin(), rested.end());
-  std::vector<std::string> names;
-  for (auto& [since, name] : rested) names.push_back(std::move(name));
-  return names;
 }
 
 // After each grant the order is another: who got it has more than before.
 void LeaseTable::GrantWhatIsFree(TimePoint now, Actions& actions) {
   if (!std::exchange(may_grant_, false) || line_.empty()) return;
-  std::vector<std::string> free = FreeDevices();
-  GrantPromised(free, now, actions);
+  if (!free_) CollectFree();
+  GrantPromised(now, actions);
+  if (free_->empty()) return;
   Groups groups = GroupsInLine();
-  while (!free.empty() && !groups.empty()) {
+  while (!free_->empty() && !groups.empty()) {
     for (const std::string& name : OrderOf(groups, now)) {
       std::deque<Line::iterator>& requests = groups.at(name);
-      const auto device =
-          std::ranges::find_if(free, [&](const auto& one) { return devices_.Suits(requests.front()->wish, one); });
-      if (device == free.end()) {
+      const auto device = std::ranges::find_if(
+          *free_, [&](const auto& one) { return devices_.Suits(requests.front()->wish, one.second); });
+      if (device == free_->end()) {
         groups.erase(name);
         continue;
       }
-      Grant(requests.front(), *device, now, actions);
-      free.erase(device);
+      Grant(requests.front(), device->second, now, actions);
+      free_->erase(device);
       requests.pop_front();
       if (requests.empty()) groups.erase(name);
       break;
@@ -273,14 +279,14 @@ void LeaseTable::GrantWhatIsFree(TimePoint now, Actions& actions) {
 }
 
 // What was given back for somebody is theirs, if they still wait.
-void LeaseTable::GrantPromised(std::vector<std::string>& free, TimePoint now, Actions& actions) {
-  std::erase_if(free, [&](const std::string& device) {
-    const auto promise = promised_.find(device);
+void LeaseTable::GrantPromised(TimePoint now, Actions& actions) {
+  std::erase_if(*free_, [&](const auto& one) {
+    const auto promise = promised_.find(one.second);
     if (promise == promised_.end()) return false;
     const auto request = std::ranges::find(line_, promise->second, &Request::request_id);
     promised_.erase(promise);
-    if (request == line_.end() || !devices_.Suits(request->wish, device)) return false;
-    Grant(request, device, now, actions);
+    if (request == line_.end() || !devices_.Suits(request->wish, one.second)) return false;
+    Grant(request, one.second, now, actions);
     return true;
   });
 }

@@ -11,7 +11,9 @@
 #include <list>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -186,11 +188,11 @@ class LeaseTable {
   Groups GroupsInLine();
   // Their names, in the order in which they are served now.
   std::vector<std::string> OrderOf(const Groups& groups, TimePoint now) const;
-  void GrantPromised(std::vector<std::string>& free, TimePoint now, Actions& actions);
+  void GrantPromised(TimePoint now, Actions& actions);
   bool MayTake(const Request& request, const HeldDevice& held, const std::map<std::string, int>& devices,
                TimePoint now) const;
   std::map<std::string, int> DevicesOfGroups() const;  // Without those that they yield, with those promised to them.
-  std::vector<std::string> FreeDevices() const;        // The one that rested longest first.
+  void CollectFree();
   Line::const_iterator Find(const std::string& request_id) const;
   std::string KnownKeys() const;
 
@@ -198,9 +200,13 @@ class LeaseTable {
   std::map<std::string, Lease> leases_;          // By device.
   std::map<std::string, PendingGrant> pending_;  // By device: sent to the store, not committed yet.
   std::map<std::string, TimePoint> free_since_;  // By device.
-  Deadlines expiries_;                           // Of leases, by device.
-  Deadlines retries_;                            // By device, after the store failed.
-  Deadlines patience_;                           // Of reservations in line, by request.
+  // Devices that can take a lease, the one that rested longest first; nullopt: to be collected anew, since some may
+  // have come or gone.
+  std::optional<std::set<std::pair<TimePoint, std::string>>> free_;
+  std::map<std::string, std::string> device_of_;  // Of leases, by request.
+  Deadlines<std::string> expiries_;               // Of leases, by device.
+  Deadlines<std::string> retries_;                // By device, after the store failed.
+  Deadlines<std::string> patience_;               // Of reservations in line, by request.
   Line line_;
   std::map<std::string, std::string> promised_;  // Device that is being given back -> the request that gets it.
   FairShare share_;

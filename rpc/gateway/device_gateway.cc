@@ -17,6 +17,7 @@
 #include <list>
 #include <map>
 #include <thread>
+#include <unordered_map>
 #include <utility>
 
 #include "rpc/device_link.h"
@@ -122,7 +123,7 @@ class DeviceGateway::Impl {
     bool was_served = false;  // It was asked for a certificate, and got one.
     uint64_t instance = 0;
     bool is_up = false;    // OnDeviceUp was called.
-    bool is_over = false;  // Removed at the end of the step.
+    bool is_over = false;  // Removed after the step.
     bool is_stepping = false;
     std::deque<GatewayEvent> events;
     std::list<Connection>::iterator self;
@@ -243,10 +244,8 @@ class DeviceGateway::Impl {
   }
 
   Connection* Find(const std::string& device) {
-    for (Connection& connection : connections_) {
-      if (connection.is_up && !connection.is_over && connection.session.device() == device) return &connection;
-    }
-    return nullptr;
+    const auto it = up_.find(device);
+    return it == up_.end() ? nullptr : it->second;
   }
 
   void Handle(Connection& connection, GatewayEvent event) {
@@ -287,13 +286,14 @@ class DeviceGateway::Impl {
       }
       End(*other, "the device connected anew");
     }
-    if (std::ranges::count_if(connections_, &Connection::is_up) >= options_.max_devices) {
+    if (static_cast<int>(up_.size()) >= options_.max_devices) {
       connection.events.push_back(DeviceRejected{fmt::format(
           "device \"{}\": {} devices are connected, more are not taken; end one of them", name, options_.max_devices)});
       return;
     }
     connection.instance = action.hello.instance();
     connection.is_up = true;
+    up_[name] = &connection;
     options_.log(fmt::format("device \"{}\" connected", name));
     owner_.OnDeviceUp(action.hello);
     const auto wanted = wanted_.find(name);
@@ -350,6 +350,7 @@ class DeviceGateway::Impl {
 
   void End(Connection& connection, const std::string& reason) {
     if (std::exchange(connection.is_over, true)) return;
+    over_.push_back(&connection);
     connection.link.reset();
     connection.alarm.cancel();
     if (!std::exchange(connection.is_up, false)) {
@@ -357,17 +358,18 @@ class DeviceGateway::Impl {
       options_.log("device connection: " + reason);
       return;
     }
+    up_.erase(connection.session.device());
     options_.log(fmt::format("device \"{}\" disconnected: {}", connection.session.device(), reason));
     owner_.OnDeviceDown(connection.session.device(), reason);
   }
 
   // Removes what is over, later: the caller may still be inside it.
   void Sweep() {
-    for (Connection& connection : connections_) {
-      if (!connection.is_over || connection.is_stepping) continue;
-      connection.is_stepping = true;  // Once.
-      asio::post(io_, [this, self = connection.self] { connections_.erase(self); });
-    }
+    std::erase_if(over_, [this](Connection* connection) {
+      if (connection->is_stepping) return false;
+      asio::post(io_, [this, self = connection->self] { connections_.erase(self); });
+      return true;
+    });
   }
 
   const DeviceGatewayOptions options_;
@@ -378,6 +380,8 @@ class DeviceGateway::Impl {
   std::list<asio::local::stream_protocol::acceptor> unix_listeners_;
   std::vector<std::string> socket_files_;
   std::list<Connection> connections_;
+  std::unordered_map<std::string, Connection*> up_;  // By device.
+  std::vector<Connection*> over_;                    // To be removed.
   asio::steady_timer hourly_;
   RefusalLog refusals_;
   int delayed_ = 0;  // Connections whose handshake waits.

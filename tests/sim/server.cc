@@ -147,6 +147,7 @@ void Server::Kill(Duration down) {
   is_paused_ = false;
   inbox_.clear();
   desired_.clear();
+  group_.clear();
   for (const std::shared_ptr<Link>& link : std::exchange(links_, {})) {
     link->has_server = false;
     if (!link->is_silent) world_.At(world_.Within(0, 200), [link] { link->on_device_end("server is gone"); });
@@ -398,16 +399,41 @@ void Server::Commit(ResultCommit commit) {
   if (is_dying()) return;
   if (plan_.plant == Plant::kAcknowledgesBeforeCommit)
     Acknowledge(commit.result.device(), *Digest::FromBytes(commit.result.key()), v1::ACK_VERDICT_ACK);
-  world_.At(world_.Within(1, 30), [this, commit = std::move(commit), life = life_] {
-    if (life != life_ || is_dying()) return;
-    const StatusOr<CommitAnswer> answer = CommitTo(*store_, commit);
-    world_.Say("commit of trial {} attempt {} from {}: {}", commit.result.trial_id(), commit.result.attempt(),
-               commit.result.device(),
+  group_.push_back(std::move(commit));
+  if (group_.size() > 1) return;  // It comes along.
+  world_.At(world_.Within(1, 30), [this, life = life_] {
+    if (life == life_) CommitGroup();
+  });
+}
+
+// All that has come together; what follows from it is heard of when all of it is committed.
+void Server::CommitGroup() {
+  std::vector<std::pair<ResultCommit, StatusOr<CommitAnswer>>> committed;
+  for (const ResultCommit& commit : std::exchange(group_, {})) {
+    if (is_dying()) return;
+    committed.emplace_back(commit, CommitTo(*store_, commit));
+    const auto& [what, answer] = committed.back();
+    world_.Say("commit of trial {} attempt {} from {}: {}", what.result.trial_id(), what.result.attempt(),
+               what.result.device(),
                answer.ok()
                    ? fmt::format("ack {}, {}", static_cast<int>(answer->ack), TrialStateName(answer->trial_state))
                    : answer.status().message());
-    world_.At(world_.Within(0, 2), [this, commit, answer, life] {
-      if (life == life_) Do([this, commit, answer] { core_->OnCommitted(commit, answer); });
+  }
+  world_.At(world_.Within(0, 2), [this, committed = std::move(committed), life = life_] {
+    if (life != life_) return;
+    Do([this, committed] {
+      for (const auto& [commit, answer] : committed) core_->OnCommitted(commit, answer);
+    });
+  });
+}
+
+void Server::Grant(LeaseGrant grant) {
+  if (is_dying()) return;
+  world_.At(world_.Within(1, 30), [this, grant = std::move(grant), life = life_] {
+    if (life != life_ || is_dying()) return;
+    const StatusOr<int64_t> epoch = GrantTo(*store_, grant);
+    world_.At(world_.Within(0, 2), [this, grant, epoch, life] {
+      if (life == life_) Do([this, grant, epoch] { core_->OnGranted(grant, epoch); });
     });
   });
 }

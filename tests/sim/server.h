@@ -70,6 +70,7 @@ class Server : public FarmPorts {
   Status SetDesired(const std::string& device, v1::Desired desired) override;
   void Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict) override;
   void Commit(ResultCommit commit) override;
+  void Grant(LeaseGrant grant) override;
   bool HasBlob(const Digest& digest, int64_t size_bytes) override;
   StatusOr<int64_t> BlobSize(const Digest& digest) override;
   void Pin(const Digest&) override {}
@@ -81,6 +82,7 @@ class Server : public FarmPorts {
   void OnJobLeft(int64_t) override {}
   void Log(const std::string& words) override { world_.Say("server: {}", words); }
 
+  void CommitGroup();
   // Something reaches the process; while it is stopped it waits.
   void Do(std::function<void()> event);
   void StepCore();
@@ -105,6 +107,7 @@ class Server : public FarmPorts {
   std::unique_ptr<FarmCore> core_;
   bool is_paused_ = false, is_full_ = false, wakes_after_pause_ = false;
   std::deque<std::function<void()>> inbox_;
+  std::vector<ResultCommit> group_;  // To be committed together.
   std::vector<std::shared_ptr<Link>> links_;
   std::map<std::string, std::pair<v1::Desired, uint64_t>> desired_;  // And the process that was told so.
 };

@@ -76,10 +76,16 @@ class SimStore : public FaultyStore {
     if (plant_ == Plant::kBlamesNobody && failure == InfraFailure::kDeviceLost) failure = InfraFailure::kOther;
     return FaultyStore::FailAttempt(claimed, failure, error);
   }
-  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch,
-                                                    const TrialFilter& filter) override {
-    if (HasRunOut(device_id)) return FailedPrecondition("claim: the lease has run out");
-    return FaultyStore::ClaimForMeasure(device_id, epoch, filter);
+  std::vector<StatusOr<std::optional<TrialRow>>> ClaimMeasurements(std::span<const MeasureClaim> claims) override {
+    if (plant_ != Plant::kLeasesByWallClock) return FaultyStore::ClaimMeasurements(claims);
+    std::vector<StatusOr<std::optional<TrialRow>>> answers;
+    for (const MeasureClaim& claim : claims) {
+      if (HasRunOut(claim.device_id))
+        answers.emplace_back(Status(FailedPrecondition("claim: the lease has run out")));
+      else
+        answers.push_back(FaultyStore::ClaimMeasurements(std::span(&claim, 1)).front());
+    }
+    return answers;
   }
   StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, Duration ttl) override {
     if (HasRunOut(device_id)) return FailedPrecondition("renew: the lease has run out");
@@ -126,8 +132,9 @@ class SimStore : public FaultyStore {
     if (reads) return OkStatus();
     if (is_full) return ResourceExhausted("disk is full");
     if (!keeps_images_) return OkStatus();
-    static const std::set<std::string_view> kSoft = {"AdvanceTrial", "ClaimForBuild", "ClaimForMeasure", "CommitBuild",
-                                                     "Heartbeat",    "RenewLease",    "RecordModelRound"};
+    static const std::set<std::string_view> kSoft = {"AdvanceTrials", "ClaimBuilds",    "ClaimMeasurements",
+                                                     "CommitBuilds",  "RegisterDevice", "Heartbeat",
+                                                     "RenewLease",    "EndLease",       "RecordModelRound"};
     const bool is_soft =
         kSoft.contains(verb) || (plant_ == Plant::kForgetsPowerLoss && verb == std::string_view("CommitResult"));
     if (is_soft)

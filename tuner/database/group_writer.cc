@@ -24,13 +24,18 @@ GroupWriter::~GroupWriter() {
   syncer_.join();
 }
 
-Status GroupWriter::Run(const Operation& operation, Durability durability) {
-  Pending pending{&operation, durability};
+std::vector<Status> GroupWriter::RunEach(std::span<const Operation> operations, Durability durability) {
+  std::deque<Pending> all;  // Where they are, they stay.
+  for (const Operation& operation : operations) all.emplace_back(&operation, durability);
+  std::vector<Status> statuses;
   std::unique_lock lock(mutex_);
-  queue_.push_back(&pending);
+  for (Pending& pending : all) queue_.push_back(&pending);
   wake_.notify_one();
-  pending.finished.wait(lock, [&] { return pending.done; });
-  return std::move(pending.status);
+  for (Pending& pending : all) {
+    pending.finished.wait(lock, [&] { return pending.done; });
+    statuses.push_back(std::move(pending.status));
+  }
+  return statuses;
 }
 
 GroupWriter::Counters GroupWriter::counters() const {

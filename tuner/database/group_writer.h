@@ -16,7 +16,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
+#include <vector>
 
 #include "support/sqlite.h"
 
@@ -46,11 +48,16 @@ class GroupWriter {
   ~GroupWriter();  // Finishes what is queued.
 
   // Waits until the operation is committed; its own error or the commit's otherwise.
-  Status Run(const Operation& operation, Durability durability);
+  Status Run(const Operation& operation, Durability durability) {
+    return RunEach(std::span(&operation, 1), durability).front();
+  }
+  // Likewise, of each; they follow each other in the order of commits.
+  std::vector<Status> RunEach(std::span<const Operation> operations, Durability durability);
   Counters counters() const;
 
  private:
   struct Pending {
+    Pending(const Operation* run, Durability survives) : operation(run), durability(survives) {}
     const Operation* operation;
     Durability durability;
     Status status;

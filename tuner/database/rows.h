@@ -127,6 +127,10 @@ struct TrialFilter {
   std::vector<TrialState> states;    // Empty: all. Ignored by claims.
   bool only_finals = false;          // Likewise.
 };
+struct MeasureClaim {
+  int64_t device_id = 0, epoch = 0;
+  TrialFilter filter;
+};
 struct Page {
   int64_t after_id = 0;  // The last id of the page before.
   int limit = 100;

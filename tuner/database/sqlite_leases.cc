@@ -79,7 +79,7 @@ StatusOr<DeviceRow> SqliteStore::RegisterDevice(const NewDevice& device) {
         "register device \"{}\": class \"{}\", epoch {}; a name, a class and an epoch of 0 or more are required",
         device.name, device.device_class, device.epoch_seen));
   }
-  return Write([&](Connection& db) -> StatusOr<DeviceRow> {
+  return WriteSoft([&](Connection& db) -> StatusOr<DeviceRow> {
     RETURN_IF_ERROR(
         db.Run("INSERT INTO device (name, device_class, facts, epoch, registered_unix_ns, last_seen_unix_ns) VALUES "
                "(?, ?, ?, ?, ?, ?) "
@@ -118,23 +118,24 @@ Status SqliteStore::SetDeviceService(int64_t device_id, const ServiceState& serv
   });
 }
 
-StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view holder, Duration ttl) {
+StatusOr<LeaseRow> SqliteStore::GrantLease(int64_t device_id, std::string_view holder, Duration ttl,
+                                           int64_t epoch_floor) {
   if (ttl <= Duration(0))
     return InvalidArgument(
         fmt::format("grant lease of device {}: for {} ns; ask for more than 0", device_id, ttl.count()));
   const int64_t now = time_.Now(), expires = now + ttl.count();
-  return Write([&](Connection& db) -> StatusOr<LeaseRow> {
+  return WriteAfter([&](Connection& db) -> StatusOr<LeaseRow> {
     ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
     ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, now));
     for (const LeaseRow& lease : leases) {
-      if (lease.expires_unix_ns > now) {
-        return Unavailable(
-            fmt::format("grant lease of device \"{}\": lent to {} for another {} ms; wait or ask for another device",
-                        device.name, lease.holder, (lease.expires_unix_ns - now) / 1'000'000));
-      }
-      RETURN_IF_ERROR(EndOne(db, lease, LeaseState::kExpired, InfraFailure::kLeaseExpired, now).status());
+      const bool has_run_out = lease.expires_unix_ns <= now;
+      RETURN_IF_ERROR(EndOne(db, lease, has_run_out ? LeaseState::kExpired : LeaseState::kRevoked,
+                             has_run_out ? std::optional(InfraFailure::kLeaseExpired) : std::nullopt, now)
+                          .status());
     }
-    LeaseRow granted{0, device_id, device.epoch + 1, std::string(holder), LeaseState::kGranted, now, expires, ttl};
+    LeaseRow granted{
+        0,       device_id, std::max(device.epoch, epoch_floor) + 1, std::string(holder), LeaseState::kGranted, now,
+        expires, ttl};
     RETURN_IF_ERROR(db.Run("UPDATE device SET epoch = ? WHERE id = ?", granted.epoch, device_id));
     RETURN_IF_ERROR(
         db.Run("INSERT INTO lease (device_id, epoch, holder, state, granted_unix_ns, expires_unix_ns) VALUES (?, ?, ?, "
@@ -161,7 +162,7 @@ StatusOr<LeaseRow> SqliteStore::RenewLease(int64_t device_id, int64_t epoch, Dur
 Status SqliteStore::EndLease(int64_t device_id, int64_t epoch, LeaseState end) {
   const int64_t now = time_.Now();
   CHECK(end != LeaseState::kGranted) << "a lease ends in another state";
-  return Write([&](Connection& db) -> Status {
+  return WriteSoft([&](Connection& db) -> Status {
     ASSIGN_OR_RETURN(const std::vector<LeaseRow> leases, GrantedLeases(db, device_id, now));
     if (leases.empty() || leases.front().epoch != epoch) return OkStatus();
     const auto failure = end == LeaseState::kExpired ? std::optional(InfraFailure::kLeaseExpired) : std::nullopt;

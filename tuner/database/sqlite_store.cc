@@ -127,6 +127,12 @@ Status SqliteStore::RunWrite(const Operation& operation, Durability durability) 
   return writer_->Run(operation, durability);
 }
 
+std::vector<Status> SqliteStore::RunEach(std::span<const Operation> operations, Durability durability) {
+  if (writer_ == nullptr)
+    return std::vector(operations.size(), RunWrite(operations.front(), durability));  // All alike.
+  return writer_->RunEach(operations, durability);
+}
+
 Status SqliteStore::RunReadOf(ReadKind kind, const Operation& operation) {
   if (in_memory_) return writer_->Run(operation, Durability::kProcess);
   ASSIGN_OR_RETURN(const ReaderPool::Loan reader, readers_.Borrow(kind));

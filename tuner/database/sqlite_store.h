@@ -59,15 +59,15 @@ class SqliteStore : public Store {
 
   StatusOr<std::vector<std::optional<int64_t>>> ProposeTrials(int64_t task_id, std::span<const NewTrial> trials,
                                                               TrialState initial) override;
-  StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to) override;
-  StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
-                                                  const TrialFilter& filter) override;
+  std::vector<StatusOr<bool>> AdvanceTrials(std::span<const AttemptFence> fences, TrialState to) override;
+  StatusOr<std::vector<TrialRow>> ClaimBuilds(std::string_view worker, int64_t slot, const TrialFilter& filter,
+                                              int64_t most) override;
   StatusOr<std::vector<TrialRow>> BeginFinalRound(int64_t task_id, int64_t round,
                                                   std::span<const NewFinalist> finalists) override;
   StatusOr<bool> DecideFinals(int64_t task_id) override;
-  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success) override;
-  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch,
-                                                    const TrialFilter& filter) override;
+  std::vector<StatusOr<CommitAnswer>> CommitBuilds(std::span<const BuildReport> results,
+                                                   TrialState after_success) override;
+  std::vector<StatusOr<std::optional<TrialRow>>> ClaimMeasurements(std::span<const MeasureClaim> claims) override;
   StatusOr<CommitAnswer> CommitResult(const RunResult& result) override;
   StatusOr<CommitAnswer> FailAttempt(const AttemptFence& fence, InfraFailure failure, std::string_view error) override;
   StatusOr<std::vector<int64_t>> LoseWorker(std::string_view worker) override;
@@ -85,7 +85,7 @@ class SqliteStore : public Store {
   Status Heartbeat(int64_t device_id) override;
   StatusOr<std::vector<DeviceRow>> ListDevices() override;
   Status SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) override;
-  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl) override;
+  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl, int64_t epoch_floor) override;
   StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, Duration ttl) override;
   Status EndLease(int64_t device_id, int64_t epoch, LeaseState end) override;
   StatusOr<std::vector<int64_t>> LoseDevice(int64_t device_id) override;
@@ -134,6 +134,7 @@ class SqliteStore : public Store {
   static StatusOr<std::unique_ptr<SqliteStore>> OpenReading(const std::string& path, int64_t oldest_schema);
   Status StartWriting(std::unique_ptr<sqlite::Connection> db);
   Status RunWrite(const Operation& operation, Durability durability);
+  std::vector<Status> RunEach(std::span<const Operation> operations, Durability durability);
   Status RunDurable(const Operation& operation);
   Status RunDurableAfter(const Operation& operation);
   Status RunSoft(const Operation& operation);
@@ -168,6 +169,24 @@ class SqliteStore : public Store {
   template <typename Verb>
   auto WriteSoft(const Verb& verb) {
     return Carry(&SqliteStore::RunSoft, verb);
+  }
+  // Each of many for itself, all handed to the writer at once.
+  template <typename Item, typename Verb>
+  auto WriteEach(std::span<const Item> items, Durability durability, const Verb& verb)
+      -> std::vector<std::invoke_result_t<Verb, sqlite::Connection&, const Item&>> {
+    std::vector<std::optional<std::invoke_result_t<Verb, sqlite::Connection&, const Item&>>> done(items.size());
+    std::vector<Operation> operations;
+    for (size_t i = 0; i < items.size(); ++i)
+      operations.push_back([&, i](sqlite::Connection& db) { return done[i].emplace(verb(db, items[i])).status(); });
+    const std::vector<Status> statuses = RunEach(operations, durability);
+    std::vector<std::invoke_result_t<Verb, sqlite::Connection&, const Item&>> answers;
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (statuses[i].ok())
+        answers.push_back(*std::move(done[i]));
+      else
+        answers.emplace_back(statuses[i]);
+    }
+    return answers;
   }
   // Of what a key names: short.
   template <typename Verb>

@@ -300,10 +300,14 @@ StatusOr<CommitAnswer> CommitMeasurement(Connection& db, const RunResult& result
   return answer;
 }
 
-StatusOr<std::optional<int64_t>> OldestWaiting(Connection& db, std::string_view select, const TrialFilter& filter,
-                                               int64_t now, std::string_view device_class) {
-  const std::string sql = std::string(select) + FilterClause(filter) + " ORDER BY r.id LIMIT 1";
-  return db.First<int64_t>(sql, filter.job_id, filter.task_id, filter.trial_id, now, device_class);
+StatusOr<std::vector<int64_t>> OldestWaiting(Connection& db, std::string_view select, const TrialFilter& filter,
+                                             int64_t now, std::string_view device_class, int64_t most) {
+  const std::string sql = std::string(select) + FilterClause(filter) + " ORDER BY r.id LIMIT ?6";
+  std::vector<int64_t> ids;
+  RETURN_IF_ERROR(db.Each(
+      sql, [&](const Row& row) { ids.push_back(row.Int(0)); }, filter.job_id, filter.task_id, filter.trial_id, now,
+      device_class, most));
+  return ids;
 }
 
 Status CheckLeaseInForce(Connection& db, int64_t device_id, int64_t epoch) {
@@ -383,7 +387,7 @@ StatusOr<std::vector<std::optional<int64_t>>> SqliteStore::ProposeTrials(int64_t
                                                                          TrialState initial) {
   const int64_t now = time_.Now();
   CHECK(initial == TrialState::kProposed || initial == TrialState::kBuildQueued) << TrialStateName(initial);
-  return Write([&](Connection& db) -> StatusOr<std::vector<std::optional<int64_t>>> {
+  return WriteAfter([&](Connection& db) -> StatusOr<std::vector<std::optional<int64_t>>> {
     RETURN_IF_ERROR(CheckTakesTrials(db, task_id));
     std::vector<std::optional<int64_t>> ids;
     for (const NewTrial& trial : trials) {
@@ -399,14 +403,14 @@ StatusOr<std::vector<std::optional<int64_t>>> SqliteStore::ProposeTrials(int64_t
   });
 }
 
-StatusOr<bool> SqliteStore::AdvanceTrial(const AttemptFence& fence, TrialState to) {
+std::vector<StatusOr<bool>> SqliteStore::AdvanceTrials(std::span<const AttemptFence> fences, TrialState to) {
   const int64_t now = time_.Now();
   CHECK(to == TrialState::kBuildQueued || to == TrialState::kMeasureQueued || to == TrialState::kRunning)
       << TrialStateName(to);
   const TrialState from = to == TrialState::kBuildQueued ? TrialState::kProposed
                           : to == TrialState::kRunning   ? TrialState::kAssigned
                                                          : TrialState::kBuilt;
-  return WriteSoft([&](Connection& db) -> StatusOr<bool> {
+  const auto advance = [&](Connection& db, const AttemptFence& fence) -> StatusOr<bool> {
     ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, fence.trial_id));
     if (!IsUnder(trial, fence)) return false;
     if (trial.state == to) return true;  // Said twice.
@@ -415,38 +419,43 @@ StatusOr<bool> SqliteStore::AdvanceTrial(const AttemptFence& fence, TrialState t
         db.Run("UPDATE trial SET state = ?, updated_unix_ns = ? WHERE id = ?", TrialStateName(to), now, trial.id));
     if (to == TrialState::kMeasureQueued) RETURN_IF_ERROR(EndIfPoison(db, trial.id, now));
     return true;
-  });
+  };
+  return WriteEach(fences, Durability::kProcess, advance);
 }
 
-StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForBuild(std::string_view worker, int64_t slot,
-                                                             const TrialFilter& filter) {
+StatusOr<std::vector<TrialRow>> SqliteStore::ClaimBuilds(std::string_view worker, int64_t slot,
+                                                         const TrialFilter& filter, int64_t most) {
   const int64_t now = time_.Now();
   if (worker.empty()) return InvalidArgument("claim for build: the worker's name is empty");
-  return WriteSoft([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
+  return WriteSoft([&](Connection& db) -> StatusOr<std::vector<TrialRow>> {
     ASSIGN_OR_RETURN(
-        const auto id,
+        const std::vector<int64_t> ids,
         OldestWaiting(db,
                       "SELECT r.id FROM trial r WHERE r.state = 'BUILD_QUEUED' AND r.not_before_unix_ns <= ?4 "
                       "AND ?5 = ''",
-                      filter, now, ""));
-    if (!id.has_value()) return std::optional<TrialRow>();
-    RETURN_IF_ERROR(
-        db.Run("UPDATE trial SET state = 'BUILDING', attempt = attempt + 1, worker = ?, slot = ?, updated_unix_ns = ? "
-               "WHERE id = ?",
-               worker, slot, now, *id));
-    RETURN_IF_ERROR(
-        db.Run("INSERT INTO attempt (trial_id, attempt, worker, state, claimed_unix_ns) SELECT id, attempt, worker, "
-               "'HELD', ?2 FROM trial WHERE id = ?1",
-               *id, now));
-    ASSIGN_OR_RETURN(TrialRow trial, ReadTrial(db, *id));
-    return std::optional(std::move(trial));
+                      filter, now, "", most));
+    std::vector<TrialRow> trials;
+    for (const int64_t id : ids) {
+      RETURN_IF_ERROR(db.Run(
+          "UPDATE trial SET state = 'BUILDING', attempt = attempt + 1, worker = ?, slot = ?, updated_unix_ns = ? "
+          "WHERE id = ?",
+          worker, slot, now, id));
+      RETURN_IF_ERROR(
+          db.Run("INSERT INTO attempt (trial_id, attempt, worker, state, claimed_unix_ns) SELECT id, attempt, worker, "
+                 "'HELD', ?2 FROM trial WHERE id = ?1",
+                 id, now));
+      ASSIGN_OR_RETURN(TrialRow trial, ReadTrial(db, id));
+      trials.push_back(std::move(trial));
+    }
+    return trials;
   });
 }
 
-StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildReport& result, TrialState after_success) {
+std::vector<StatusOr<CommitAnswer>> SqliteStore::CommitBuilds(std::span<const BuildReport> results,
+                                                              TrialState after_success) {
   const int64_t now = time_.Now();
-  RETURN_IF_ERROR(CheckBuildResult(result, after_success));
-  const auto commit = [&](Connection& db) -> StatusOr<CommitAnswer> {
+  const auto commit = [&](Connection& db, const BuildReport& result) -> StatusOr<CommitAnswer> {
+    RETURN_IF_ERROR(CheckBuildResult(result, after_success));
     ASSIGN_OR_RETURN(const TrialRow trial, ReadTrial(db, result.trial_id));
     if (trial.state != TrialState::kBuilding || trial.attempt != result.attempt)
       return AnswerOldBuild(db, trial, result);
@@ -457,33 +466,37 @@ StatusOr<CommitAnswer> SqliteStore::CommitBuild(const BuildReport& result, Trial
                             trial.infra_failures, now);
   };
   // An artifact can be built again; a failure is a record.
-  return std::holds_alternative<BuiltArtifact>(result.outcome) ? WriteSoft(commit) : Write(commit);
+  const bool are_artifacts = std::ranges::all_of(
+      results, [](const BuildReport& result) { return std::holds_alternative<BuiltArtifact>(result.outcome); });
+  return WriteEach(results, are_artifacts ? Durability::kProcess : Durability::kPowerLossAfter, commit);
 }
 
-StatusOr<std::optional<TrialRow>> SqliteStore::ClaimForMeasure(int64_t device_id, int64_t epoch,
-                                                               const TrialFilter& filter) {
+std::vector<StatusOr<std::optional<TrialRow>>> SqliteStore::ClaimMeasurements(std::span<const MeasureClaim> claims) {
   const int64_t now = time_.Now();
-  return WriteSoft([&](Connection& db) -> StatusOr<std::optional<TrialRow>> {
+  const auto claim_one = [&](Connection& db, const MeasureClaim& claim) -> StatusOr<std::optional<TrialRow>> {
+    const auto& [device_id, epoch, filter] = claim;
     ASSIGN_OR_RETURN(const DeviceRow device, ReadDevice(db, device_id));
     RETURN_IF_ERROR(CheckLeaseInForce(db, device_id, epoch));
     ASSIGN_OR_RETURN(
-        const auto id,
+        const std::vector<int64_t> ids,
         OldestWaiting(db,
                       "SELECT r.id FROM trial r JOIN task t ON t.id = r.task_id JOIN tuning_key k ON k.id = t.key_id "
                       "WHERE r.state = 'MEAS_QUEUED' AND r.not_before_unix_ns <= ?4 AND k.device_class = ?5",
-                      filter, now, device.device_class));
-    if (!id.has_value()) return std::optional<TrialRow>();
+                      filter, now, device.device_class, 1));
+    if (ids.empty()) return std::optional<TrialRow>();
+    const int64_t id = ids.front();
     RETURN_IF_ERROR(
         db.Run("UPDATE trial SET state = 'ASSIGNED', attempt = attempt + 1, device_id = ?, epoch = ?, updated_unix_ns "
                "= ? WHERE id = ?",
-               device_id, epoch, now, *id));
+               device_id, epoch, now, id));
     RETURN_IF_ERROR(
         db.Run("INSERT INTO attempt (trial_id, attempt, device_id, epoch, module_digest, state, claimed_unix_ns) "
                "SELECT id, attempt, device_id, epoch, module_digest, 'HELD', ?2 FROM trial WHERE id = ?1",
-               *id, now));
-    ASSIGN_OR_RETURN(TrialRow trial, ReadTrial(db, *id));
+               id, now));
+    ASSIGN_OR_RETURN(TrialRow trial, ReadTrial(db, id));
     return std::optional(std::move(trial));
-  });
+  };
+  return WriteEach(claims, Durability::kProcess, claim_one);
 }
 
 StatusOr<CommitAnswer> SqliteStore::CommitResult(const RunResult& result) {

@@ -92,4 +92,15 @@ StatusOr<PartOfHistory> SomeHistory(Store& store, const TuningKey& key, size_t m
   return part;
 }
 
+StatusOr<std::optional<TrialRow>> Store::ClaimForBuild(std::string_view worker, int64_t slot,
+                                                       const TrialFilter& filter) {
+  ASSIGN_OR_RETURN(std::vector<TrialRow> trials, ClaimBuilds(worker, slot, filter, 1));
+  return trials.empty() ? std::nullopt : std::optional(std::move(trials.front()));
+}
+
+StatusOr<std::optional<TrialRow>> Store::ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter) {
+  const MeasureClaim claim{device_id, epoch, filter};
+  return ClaimMeasurements(std::span(&claim, 1)).front();
+}
+
 }  // namespace lathe

@@ -1,11 +1,12 @@
 // The Store: the only authority for jobs, trials, leases, devices and records.
 //
 // Each verb is one transaction: when it returns OK, what it did survives `kill -9` and power loss; when it returns an
-// error, nothing of it happened. Claims, AdvanceTrial, CommitBuild of an artifact, Heartbeat, RenewLease and Forget
-// survive `kill -9` only: lost with the power, they are repeated harmlessly, and a trial waits for the disk once, at
-// its record. Verbs may be called from any thread. They draw no random numbers. A repeated verb is harmless: by request
-// id, by attempt, by epoch or by result key. Time is the Store's own (store_time.h): callers give durations, and read
-// stamps for display only.
+// error, nothing of it happened. Claims, AdvanceTrials, CommitBuilds of artifacts, RegisterDevice, Heartbeat,
+// RenewLease, EndLease and Forget survive `kill -9` only: lost with the power, they are repeated harmlessly, and a
+// trial waits for the disk once, at its record. Verbs that take many do each for itself, with an answer of its own, in
+// one turn of the writer. Verbs may be called from any thread. They draw no random numbers. A repeated verb is
+// harmless: by request id, by attempt, by epoch or by result key. Time is the Store's own (store_time.h): callers give
+// durations, and read stamps for display only.
 #pragma once
 
 #include <functional>
@@ -71,16 +72,24 @@ class Store {
   virtual StatusOr<bool> DecideFinals(int64_t task_id) = 0;
   // The moves that nobody else decides: PROPOSED -> BUILD_QUEUED, BUILT -> MEAS_QUEUED, ASSIGNED -> RUNNING. False
   // unless the trial is under this very attempt.
-  virtual StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to) = 0;
-  // The oldest waiting trial that passes the filter, now BUILDING with attempt + 1; nullopt if none waits.
-  virtual StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
-                                                          const TrialFilter& filter) = 0;
+  virtual std::vector<StatusOr<bool>> AdvanceTrials(std::span<const AttemptFence> fences, TrialState to) = 0;
+  StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to) {
+    return AdvanceTrials(std::span(&fence, 1), to).front();
+  }
+  // The oldest waiting trials that pass the filter, at most `most`, each now BUILDING with attempt + 1.
+  virtual StatusOr<std::vector<TrialRow>> ClaimBuilds(std::string_view worker, int64_t slot, const TrialFilter& filter,
+                                                      int64_t most) = 0;
+  StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot, const TrialFilter& filter);
   // An artifact goes on to MEAS_QUEUED (or BUILT, if asked for); a failure becomes a record.
-  virtual StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success) = 0;
-  // The oldest trial waiting for a device of this class, now ASSIGNED with attempt + 1. kFailedPrecondition unless the
-  // lease (device, epoch) has not ended; whether it has run out is its holder's to know.
-  virtual StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch,
-                                                            const TrialFilter& filter) = 0;
+  virtual std::vector<StatusOr<CommitAnswer>> CommitBuilds(std::span<const BuildReport> results,
+                                                           TrialState after_success) = 0;
+  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success) {
+    return CommitBuilds(std::span(&result, 1), after_success).front();
+  }
+  // For each, the oldest trial waiting for a device of its class, now ASSIGNED with attempt + 1; nullopt if none waits.
+  // kFailedPrecondition unless the lease (device, epoch) has not ended; whether it has run out is its holder's to know.
+  virtual std::vector<StatusOr<std::optional<TrialRow>>> ClaimMeasurements(std::span<const MeasureClaim> claims) = 0;
+  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch, const TrialFilter& filter);
   // Counts if (attempt, device, epoch, module) is the attempt under way; kept as a late record if it was one; else
   // nothing. Where the disk fails it may have happened: said again, it is a DUPLICATE then.
   virtual StatusOr<CommitAnswer> CommitResult(const RunResult& result) = 0;
@@ -114,9 +123,11 @@ class Store {
   virtual StatusOr<std::vector<DeviceRow>> ListDevices() = 0;
   // What it is from now on, however often it registers. `by`: whose doing it is, for the event.
   virtual Status SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) = 0;
-  // Raises the device's epoch and lends it for `ttl` in the same transaction. kUnavailable while another lease is in
-  // force; one that has run out is expired first.
-  virtual StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl) = 0;
+  // Ends the device's lease if there is one (REVOKED, or EXPIRED if it had run out), raises its epoch to
+  // max(epoch, epoch_floor) + 1 and lends it for `ttl`, all in one transaction. Where the disk fails it may have
+  // happened.
+  virtual StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl,
+                                        int64_t epoch_floor) = 0;
   // For another `ttl` from now. kFailedPrecondition once the lease has ended. One that ran out and that nobody ended is
   // in force again: its holder, or the server itself, was stopped.
   virtual StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, Duration ttl) = 0;

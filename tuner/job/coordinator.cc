@@ -24,7 +24,7 @@ namespace lathe {
 namespace {
 
 constexpr Duration kSlowStep = std::chrono::milliseconds(250);
-constexpr int kCommitters = 32;  // As many results share one wait for the disk; idle ones only sleep.
+constexpr int kCommitters = 32;  // As many results and grants share one wait for the disk; idle ones only sleep.
 
 CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) {
   if (options.searches) options.search_program.clear();
@@ -43,7 +43,8 @@ CoordinatorOptions WithDefaults(CoordinatorOptions options, SharedBlobs& blobs) 
 
 }  // namespace
 
-// The shell of the core: a loop that it runs on, threads that commit results, threads that search, and the gateway.
+// The shell of the core: a loop that it runs on, threads that commit results and grants, threads that search, and the
+// gateway.
 class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
  public:
   Impl(CoordinatorOptions options, std::unique_ptr<Store> store, std::unique_ptr<SharedBlobs> blobs, QuietGate& gate);
@@ -80,6 +81,7 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
   Status SetDesired(const std::string& device, v1::Desired desired) override;
   void Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict) override;
   void Commit(ResultCommit commit) override { commits_.Push(std::move(commit)); }
+  void Grant(LeaseGrant grant) override { commits_.Push(std::move(grant)); }
   bool HasBlob(const Digest& digest, int64_t size_bytes) override { return blobs_->HasBlob(digest, size_bytes); }
   StatusOr<int64_t> BlobSize(const Digest& digest) override { return blobs_->Size(digest); }
   void Pin(const Digest& digest) override { blobs_->Pin(digest); }
@@ -111,7 +113,7 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
   std::condition_variable_any left_;
   std::set<int64_t> taken_up_;  // Guarded by taken_up_mutex_.
 
-  BoundedQueue<ResultCommit> commits_{1 << 20};
+  BoundedQueue<std::variant<ResultCommit, LeaseGrant>> commits_{1 << 20};
   std::vector<std::thread> committers_;
   EventLoop loop_;
   std::unique_ptr<MachineAuthenticator> authenticator_;
@@ -303,9 +305,15 @@ void Coordinator::Impl::Acknowledge(const std::string& device, const Digest& key
 }
 
 void Coordinator::Impl::RunCommits() {
-  while (const std::optional<ResultCommit> commit = commits_.Pop()) {
-    const StatusOr<CommitAnswer> answer = CommitTo(*store_, *commit);
-    loop_.Post([this, commit = *commit, answer] { core_.OnCommitted(commit, answer); });
+  while (const auto next = commits_.Pop()) {
+    if (const auto* commit = std::get_if<ResultCommit>(&*next)) {
+      const StatusOr<CommitAnswer> answer = CommitTo(*store_, *commit);
+      loop_.Post([this, commit = *commit, answer] { core_.OnCommitted(commit, answer); });
+    } else {
+      const auto& grant = std::get<LeaseGrant>(*next);
+      const StatusOr<int64_t> epoch = GrantTo(*store_, grant);
+      loop_.Post([this, grant, epoch] { core_.OnGranted(grant, epoch); });
+    }
   }
 }
 

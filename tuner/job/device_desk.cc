@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "job-";
 constexpr Duration kWeighEvery = std::chrono::seconds(1);
+constexpr Duration kWeighPause = std::chrono::milliseconds(100);  // All leases and all who wait are looked at.
 
 std::optional<std::pair<int64_t, int>> ParseRequestId(std::string_view text) {
   if (!text.starts_with(kPrefix)) return std::nullopt;
@@ -36,12 +37,34 @@ std::optional<int64_t> DeviceDesk::JobOfRequest(const std::string& request_id) {
 
 void DeviceDesk::SetDemand(int64_t job_id, JobDemand demand) {
   Job& job = jobs_[job_id];
-  if (demand.claimable > job.demand.claimable) {
-    for (auto& [device, lease] : leases_) {
-      if (lease.job_id == job_id) lease.look_again_at = {};
-    }
-  }
+  const bool has_more = demand.claimable > job.demand.claimable;
+  const bool has_less = (demand.claimable == 0 && job.demand.claimable > 0) || demand.coming != job.demand.coming;
   job.demand = std::move(demand);
+  if (has_more) {
+    for (const std::string& device : job.with_room) leases_.at(device).look_again_at = {};
+  }
+  if (has_more || (has_less && job.demand.claimable == 0)) TouchThoseWithRoom(job);
+}
+
+void DeviceDesk::TouchThoseWithRoom(Job& job) { touched_.insert(job.with_room.begin(), job.with_room.end()); }
+
+// Null: nobody asked for it, or whoever did has gone.
+DeviceDesk::Job* DeviceDesk::JobOf(const Lease& lease) {
+  const auto it = jobs_.find(lease.job_id);
+  return it == jobs_.end() || !it->second.granted.contains(lease.number) ? nullptr : &it->second;
+}
+
+// After its trials changed.
+void DeviceDesk::NoteRoom(const Lease& lease) {
+  const std::string& device = lease.record.device;
+  touched_.insert(device);
+  changed_.insert(device);
+  Job* job = JobOf(lease);
+  if (job == nullptr) return;
+  if (lease.trials.size() < options_.trials_at_hand)
+    job->with_room.insert(device);
+  else
+    job->with_room.erase(device);
 }
 
 void DeviceDesk::EndJob(int64_t job_id) {
@@ -51,7 +74,9 @@ void DeviceDesk::EndJob(int64_t job_id) {
   for (auto& [device, lease] : leases_) {
     if (lease.job_id != job_id) continue;
     lease.is_yielding = true;
+    it->second.at_hand -= static_cast<int64_t>(lease.trials.size());
     lease.trials.clear();
+    NoteRoom(lease);
   }
 }
 
@@ -65,7 +90,8 @@ void DeviceDesk::Granted(const LeaseRecord& record, TimePoint now) {
   if (!parsed) return;  // Somebody else's.
   const auto known = leases_.find(record.device);
   if (known != leases_.end() && known->second.record.epoch == record.epoch) return;  // Said twice.
-  Lease& lease = leases_[record.device] = {};
+  if (known != leases_.end()) Drop(known);
+  Lease& lease = leases_[record.device];
   lease.record = record;
   lease.job_id = parsed->first;
   lease.number = parsed->second;
@@ -73,16 +99,32 @@ void DeviceDesk::Granted(const LeaseRecord& record, TimePoint now) {
   lease.renew_at = now + kLeaseRenewEvery;
   const auto job = jobs_.find(lease.job_id);
   lease.is_yielding = job == jobs_.end() || !job->second.asked.contains(lease.number);
-  if (job == jobs_.end()) return;
-  job->second.asked.erase(lease.number);
-  job->second.granted.insert(lease.number);
+  is_weighed_ = false;
+  if (job != jobs_.end()) {
+    ++job->second.leases;
+    job->second.asked.erase(lease.number);
+    job->second.granted.insert(lease.number);
+  }
+  NoteRoom(lease);
+}
+
+void DeviceDesk::Drop(std::map<std::string, Lease>::iterator it) {
+  const Lease& lease = it->second;
+  if (Job* job = JobOf(lease)) {
+    job->granted.erase(lease.number);
+    job->with_room.erase(it->first);
+    job->at_hand -= static_cast<int64_t>(lease.trials.size() + lease.unsettled.size());
+    --job->leases;
+  }
+  due_.Clear(it->first);
+  changed_.insert(it->first);
+  leases_.erase(it);
 }
 
 void DeviceDesk::Ended(const std::string& device, int64_t epoch) {
   const auto it = leases_.find(device);
   if (it == leases_.end() || it->second.record.epoch != epoch) return;
-  if (const auto job = jobs_.find(it->second.job_id); job != jobs_.end()) job->second.granted.erase(it->second.number);
-  leases_.erase(it);
+  Drop(it);
 }
 
 void DeviceDesk::Claimed(const std::string& device, int64_t epoch, int64_t trial_id) {
@@ -90,42 +132,52 @@ void DeviceDesk::Claimed(const std::string& device, int64_t epoch, int64_t trial
   if (it == leases_.end() || it->second.record.epoch != epoch) return;
   Lease& lease = it->second;
   lease.trials.push_back(trial_id);
-  ++lease.started;
-  if (const auto job = jobs_.find(lease.job_id); job != jobs_.end() && job->second.demand.claimable > 0)
-    --job->second.demand.claimable;
+  if (++lease.started == 1 || lease.started == options_.stay_trials) is_weighed_ = false;
+  NoteRoom(lease);
+  Job* job = JobOf(lease);
+  if (job == nullptr) return;
+  ++job->at_hand;
+  if (job->demand.claimable > 0 && --job->demand.claimable == 0) TouchThoseWithRoom(*job);
 }
 
 void DeviceDesk::NothingToClaim(const std::string& device, int64_t epoch, TimePoint now) {
   const auto it = leases_.find(device);
-  if (it != leases_.end() && it->second.record.epoch == epoch) it->second.look_again_at = now + options_.retry;
+  if (it == leases_.end() || it->second.record.epoch != epoch) return;
+  it->second.look_again_at = now + options_.retry;
+  touched_.insert(device);
 }
 
 void DeviceDesk::Finished(const std::string& device, int64_t trial_id) {
   const auto it = leases_.find(device);
-  if (it != leases_.end() && std::erase(it->second.trials, trial_id) > 0) it->second.unsettled.insert(trial_id);
+  if (it == leases_.end() || std::erase(it->second.trials, trial_id) == 0) return;
+  Lease& lease = it->second;
+  const bool is_new = lease.unsettled.insert(trial_id).second;
+  if (Job* job = JobOf(lease); job != nullptr && !is_new) --job->at_hand;
+  NoteRoom(lease);
 }
 
 void DeviceDesk::Settled(const std::string& device, int64_t trial_id) {
   const auto it = leases_.find(device);
-  if (it != leases_.end()) it->second.unsettled.erase(trial_id);
+  if (it == leases_.end() || it->second.unsettled.erase(trial_id) == 0) return;
+  if (Job* job = JobOf(it->second)) --job->at_hand;
+  touched_.insert(device);
 }
 
-int64_t DeviceDesk::DevicesWanted(int64_t job_id, const Job& job) const {
-  int64_t trials = job.demand.claimable;  // What is still to come would only keep a device from others.
-  for (const auto& [device, lease] : leases_) {
-    if (lease.job_id == job_id) trials += static_cast<int64_t>(lease.trials.size() + lease.unsettled.size());
-  }
+int64_t DeviceDesk::DevicesWanted(const Job& job) const {
+  // What is still to come would only keep a device from others.
+  const int64_t trials = job.demand.claimable + job.at_hand;
   if (trials == 0) return 0;
   const auto devices = device_counts_.find(job.demand.wish.ToString());
   const int64_t known = devices == device_counts_.end() ? 1 : std::max(devices->second, 1);
   const int64_t each = options_.trials_per_device;
   const int64_t wanted = std::clamp<int64_t>((trials + each - 1) / each, 1, known);
   // What a device has at hand stays there: a further one would have nothing to do, and would be given back at once.
-  return std::min(wanted, LeasesOf(job_id) + job.demand.claimable);
+  return std::min(wanted, job.leases + job.demand.claimable);
 }
 
 void DeviceDesk::PlanRequests(int64_t job_id, Job& job, Actions& actions) {
-  const int64_t wanted = DevicesWanted(job_id, job) - LeasesOf(job_id);
+  const int64_t wanted = DevicesWanted(job) - job.leases;
+  const bool waits = !job.asked.empty();
   for (int number = 0; static_cast<int64_t>(job.asked.size()) < wanted; ++number) {
     if (job.asked.contains(number) || job.granted.contains(number)) continue;
     job.asked.insert(number);
@@ -136,6 +188,9 @@ void DeviceDesk::PlanRequests(int64_t job_id, Job& job, Actions& actions) {
     job.asked.erase(newest);
     actions.push_back(WithdrawAsking{RequestId(job_id, newest)});
   }
+  if (waits || job.asked.empty()) return;
+  is_weighed_ = false;
+  for (const auto& [device, lease] : leases_) touched_.insert(device);  // Who has nothing for one gives it back.
 }
 
 bool DeviceDesk::Suits(const DeviceWish& wish, const LeaseRecord& lease) const {
@@ -152,30 +207,37 @@ bool DeviceDesk::HasStayed(const Lease& lease, TimePoint now) const {
   return lease.started >= options_.stay_trials || now - lease.granted_at >= options_.stay;
 }
 
+// When leases are to be weighed against who waits; nullopt: not before something happens.
+std::optional<TimePoint> DeviceDesk::WeighAt() const {
+  if (!weighed_at_) return TimePoint{};
+  if (!is_weighed_) return *weighed_at_ + kWeighPause;
+  const bool has_any = std::ranges::any_of(jobs_, [](const auto& entry) { return !entry.second.asked.empty(); });
+  return has_any ? std::optional(*weighed_at_ + kWeighEvery) : std::nullopt;
+}
+
 void DeviceDesk::YieldToOthers(TimePoint now) {
-  if (!options_.choose_yields) return;
+  if (!options_.choose_yields || leases_.empty() || WeighAt().value_or(now + kWeighEvery) > now) return;
+  is_weighed_ = true;
+  weighed_at_ = now;
   std::vector<HeldDevice> held;
   for (auto& [device, lease] : leases_) {
-    if (lease.is_yielding) continue;
-    held.push_back({device, lease.started > 0, HasStayed(lease, now)});
-    lease.weighed_at = now;
+    if (!lease.is_yielding) held.push_back({device, lease.started > 0, HasStayed(lease, now)});
   }
   for (const std::string& device : options_.choose_yields(held, now)) Yield(device);
 }
 
 bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
-  const auto it = jobs_.find(lease.job_id);
-  const Job* job = it == jobs_.end() ? nullptr : &it->second;
-  const bool others_wait = OthersWait(lease);
-  if (lease.trials.empty() && lease.unsettled.empty()) {
+  const Job* job = JobOf(lease);
+  const bool was_empty = std::exchange(lease.is_empty, lease.has_nothing_at_hand());
+  if (!lease.is_empty || !was_empty) lease.idle_since = now;
+  if (lease.is_empty) {
     const bool has_nothing = job == nullptr || job->demand.claimable == 0;
     const bool is_idle_long = now - lease.idle_since >= options_.idle;
-    if (lease.is_yielding || job == nullptr || (has_nothing && (others_wait || is_idle_long || !job->has_work()))) {
+    if (lease.is_yielding || job == nullptr ||
+        (has_nothing && (is_idle_long || !job->has_work() || OthersWait(lease)))) {
       actions.push_back(GiveBack{lease.record.device, lease.record.epoch});
       return true;
     }
-  } else {
-    lease.idle_since = now;
   }
   if (now >= lease.renew_at) {
     lease.renew_at = now + kLeaseRenewEvery;
@@ -189,23 +251,40 @@ bool DeviceDesk::PlanLease(Lease& lease, TimePoint now, Actions& actions) {
   return false;
 }
 
+// When it is to be looked at again if nothing happens to it.
+std::optional<TimePoint> DeviceDesk::DueOf(const Lease& lease) const {
+  TimePoint due = lease.renew_at;
+  const auto job = jobs_.find(lease.job_id);
+  const bool has_nothing = job == jobs_.end() || job->second.demand.claimable == 0;
+  if (lease.is_empty && has_nothing) due = std::min(due, lease.idle_since + options_.idle);
+  const bool waits_to_look = !lease.is_yielding && !has_nothing && lease.trials.size() < options_.trials_at_hand;
+  if (waits_to_look) due = std::min(due, lease.look_again_at);
+  return due;
+}
+
 void DeviceDesk::Yield(const std::string& device) {
   const auto it = leases_.find(device);
-  if (it != leases_.end()) it->second.is_yielding = true;
+  if (it == leases_.end()) return;
+  it->second.is_yielding = true;
+  touched_.insert(device);
+}
+
+void DeviceDesk::PlanLeases(TimePoint now, Actions& actions) {
+  for (std::string& device : due_.TakeDue(now)) touched_.insert(std::move(device));
+  for (const std::string& device : std::exchange(touched_, {})) {
+    const auto it = leases_.find(device);
+    if (it == leases_.end()) continue;
+    if (PlanLease(it->second, now, actions))
+      Drop(it);
+    else
+      due_.Set(device, DueOf(it->second));
+  }
 }
 
 std::vector<DeskAction> DeviceDesk::Plan(TimePoint now) {
   Actions actions;
   YieldToOthers(now);
-  for (auto it = leases_.begin(); it != leases_.end();) {
-    if (!PlanLease(it->second, now, actions)) {
-      ++it;
-      continue;
-    }
-    if (const auto job = jobs_.find(it->second.job_id); job != jobs_.end())
-      job->second.granted.erase(it->second.number);
-    it = leases_.erase(it);
-  }
+  PlanLeases(now, actions);
   for (auto& [job_id, job] : jobs_) PlanRequests(job_id, job, actions);
   std::erase_if(jobs_, [&](const auto& entry) {
     return !entry.second.has_work() && entry.second.asked.empty() && entry.second.granted.empty();
@@ -214,19 +293,10 @@ std::vector<DeskAction> DeviceDesk::Plan(TimePoint now) {
 }
 
 std::optional<TimePoint> DeviceDesk::NextDeadline() const {
-  std::optional<TimePoint> first;
-  const auto consider = [&](TimePoint at) { first = first ? std::min(*first, at) : at; };
-  for (const auto& [device, lease] : leases_) {
-    consider(lease.renew_at);
-    if (!lease.is_yielding && OthersWait(lease))
-      consider(std::max(lease.granted_at + options_.stay, lease.weighed_at + kWeighEvery));
-    const auto job = jobs_.find(lease.job_id);
-    const bool has_nothing = job == jobs_.end() || job->second.demand.claimable == 0;
-    if (lease.trials.empty() && lease.unsettled.empty() && has_nothing) consider(lease.idle_since + options_.idle);
-    const bool waits_to_look =
-        job != jobs_.end() && job->second.demand.claimable > 0 && lease.trials.size() < options_.trials_at_hand;
-    if (waits_to_look && !lease.is_yielding) consider(lease.look_again_at);
-  }
+  if (!touched_.empty()) return TimePoint{};
+  std::optional<TimePoint> first = due_.First();
+  const std::optional<TimePoint> weigh = options_.choose_yields && !leases_.empty() ? WeighAt() : std::nullopt;
+  if (weigh) first = first ? std::min(*first, *weigh) : weigh;
   return first;
 }
 
@@ -237,8 +307,8 @@ std::optional<DeviceDesk::Held> DeviceDesk::HeldBy(const std::string& device) co
 }
 
 int DeviceDesk::LeasesOf(int64_t job_id) const {
-  return static_cast<int>(
-      std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) { return entry.second.job_id == job_id; }));
+  const auto job = jobs_.find(job_id);
+  return job == jobs_.end() ? 0 : static_cast<int>(job->second.leases);
 }
 
 std::optional<std::string> DeviceDesk::WaitingRequest(int64_t job_id) const {

@@ -11,10 +11,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "support/clock.h"
+#include "support/deadlines.h"
 #include "tracker/lease_table.h"
 
 namespace lathe {
@@ -85,6 +87,8 @@ class DeviceDesk {
   void Settled(const std::string& device, int64_t trial_id);
   // Nothing more is given to it; it is given back when what is at its hand is through.
   void Yield(const std::string& device);
+  // Somebody who is no job of ours asked the tracker for a device.
+  void OthersAsk() { is_weighed_ = false; }
 
   std::vector<DeskAction> Plan(TimePoint now);
   std::optional<TimePoint> NextDeadline() const;
@@ -94,6 +98,8 @@ class DeviceDesk {
     std::vector<int64_t> trials;  // In the order in which they are to be measured.
   };
   std::optional<Held> HeldBy(const std::string& device) const;
+  // Of which devices that has changed since this was asked last.
+  std::set<std::string> TakeChanged() { return std::exchange(changed_, {}); }
   int LeasesOf(int64_t job_id) const;
   // The request that waits longest, for a sentence about what the job waits for.
   std::optional<std::string> WaitingRequest(int64_t job_id) const;
@@ -104,7 +110,9 @@ class DeviceDesk {
  private:
   struct Job {
     JobDemand demand;
-    std::set<int> asked, granted;  // Numbers of requests.
+    std::set<int> asked, granted;     // Numbers of requests.
+    std::set<std::string> with_room;  // Devices it has that could have more trials at hand.
+    int64_t leases = 0, at_hand = 0;  // Devices it has; their trials, those that are not settled included.
     bool has_work() const { return demand.claimable + demand.coming > 0; }
   };
   struct Lease {
@@ -112,26 +120,39 @@ class DeviceDesk {
     int64_t job_id = 0;
     int number = 0;
     TimePoint granted_at{}, renew_at{}, look_again_at{}, idle_since{};
-    int64_t started = 0;  // Trials claimed under it.
-    bool is_yielding = false;
-    TimePoint weighed_at{};  // Whether it is to yield.
+    int64_t started = 0;                        // Trials claimed under it.
+    bool is_yielding = false, is_empty = true;  // As it was planned last.
     std::vector<int64_t> trials;
     std::set<int64_t> unsettled;  // Finished, not settled.
+    bool has_nothing_at_hand() const { return trials.empty() && unsettled.empty(); }
   };
   using Actions = std::vector<DeskAction>;
   void PlanRequests(int64_t job_id, Job& job, Actions& actions);
+  void PlanLeases(TimePoint now, Actions& actions);
   // True if the lease is over.
   bool PlanLease(Lease& lease, TimePoint now, Actions& actions);
+  std::optional<TimePoint> DueOf(const Lease& lease) const;
+  Job* JobOf(const Lease& lease);
+  void NoteRoom(const Lease& lease);
+  void TouchThoseWithRoom(Job& job);
+  void Drop(std::map<std::string, Lease>::iterator lease);
   bool OthersWait(const Lease& lease) const;
   bool Suits(const DeviceWish& wish, const LeaseRecord& lease) const;
   bool HasStayed(const Lease& lease, TimePoint now) const;
   void YieldToOthers(TimePoint now);
-  int64_t DevicesWanted(int64_t job_id, const Job& job) const;
+  std::optional<TimePoint> WeighAt() const;
+  int64_t DevicesWanted(const Job& job) const;
 
   const DeskOptions options_;
   std::map<int64_t, Job> jobs_;
   std::map<std::string, Lease> leases_;  // By device.
   std::map<std::string, int> device_counts_;
+  // A lease is looked at when something has happened to it, or at its time.
+  std::set<std::string> touched_;
+  Deadlines<std::string> due_;
+  std::set<std::string> changed_;
+  bool is_weighed_ = true;  // Nothing has happened since that may let somebody yield but time.
+  std::optional<TimePoint> weighed_at_;
 };
 
 }  // namespace lathe

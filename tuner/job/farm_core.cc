@@ -81,6 +81,7 @@ std::optional<TimePoint> FarmCore::Step() {
   looks_again_ = false;
   const TimePoint now = Now();
   if (const Duration pause = watch_.TakePause(); pause > Duration(0)) RenewAfterPause(pause);
+  NoteBegun();
   RetryEffects();
   RetryCommits();
   GiveUpTheStalled();
@@ -99,6 +100,7 @@ std::optional<TimePoint> FarmCore::Step() {
     });
   }
   BeginWaitingJobs();
+  if (counts_devices_) CountDevices();
   std::vector<int64_t> ids;
   for (const auto& [id, job] : jobs_) ids.push_back(id);
   for (const int64_t id : ids) {
@@ -126,15 +128,13 @@ std::optional<TimePoint> FarmCore::NextDeadline() {
   for (const auto& [worker, polls] : polls_) {
     for (const Poll& poll : polls) next = Earlier(next, poll.deadline);
   }
-  for (const auto& [name, view] : devices_)
-    if (uncommitted_.empty()) next = Earlier(next, DueOf(name, view));
+  if (uncommitted_.empty()) next = Earlier(next, stalled_at_.First());
+  next = Earlier(next, build_due_.First());
   if (troubles_.Worst(now)) next = Earlier(next, now + kLookAgainAfter);
   for (const auto& [id, job] : jobs_) {
     next = Earlier(next, job.retry_at);
     if (job.spec.time_limit > Duration(0) && !job.has_timed_out)
       next = Earlier(next, job.taken_up + job.spec.time_limit);
-    for (const auto& [trial, open] : job.open)
-      if (open.state == TrialState::kBuilding) next = Earlier(next, open.since + BuildPatience());
     if (job.waits_since && !job.is_wait_told) next = Earlier(next, *job.waits_since + std::chrono::seconds(1));
   }
   return next;

@@ -6,6 +6,7 @@
 // other call.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -17,6 +18,7 @@
 
 #include "runtime/kernel_abi.h"
 #include "support/clock.h"
+#include "support/deadlines.h"
 #include "tracker/tracker_core.h"
 #include "tuner/database/store.h"
 #include "tuner/job/best_check.h"
@@ -50,6 +52,14 @@ struct ResultCommit {
 // The one store verb that a result is. Durable when it returns; from any thread.
 StatusOr<CommitAnswer> CommitTo(Store& store, const ResultCommit& commit);
 
+// A lease on its way into the store: whose, of which device of the store.
+struct LeaseGrant {
+  PersistGrant grant;
+  int64_t device_id = 0;
+};
+// The one store verb that a grant is; its epoch. Durable when it returns; from any thread.
+StatusOr<int64_t> GrantTo(Store& store, const LeaseGrant& grant);
+
 // What the core wants done. Called in the middle of a step: does not call back, answers come as events later.
 class FarmPorts {
  public:
@@ -59,6 +69,8 @@ class FarmPorts {
   virtual void Acknowledge(const std::string& device, const Digest& key, v1::AckVerdict verdict) = 0;
   // CommitTo, then FarmCore::OnCommitted.
   virtual void Commit(ResultCommit commit) = 0;
+  // GrantTo, then FarmCore::OnGranted.
+  virtual void Grant(LeaseGrant grant) = 0;
 
   virtual bool HasBlob(const Digest& digest, int64_t size_bytes) = 0;
   virtual StatusOr<int64_t> BlobSize(const Digest& digest) = 0;
@@ -129,12 +141,13 @@ class FarmCore {
   // ---- Workers. `answer` is called once, at the latest when request.wait_ns is over, or by Drain or Stop.
   void Synchronize(const v1::SynchronizeRequest& request, Answer answer);
 
-  // ---- Devices: what a DeviceGatewayOwner hears, and the answers to Commit.
+  // ---- Devices: what a DeviceGatewayOwner hears, and the answers to Commit and Grant.
   void OnDeviceUp(const v1::Hello& hello);
   void OnDeviceHeard(const std::string& device, const v1::Current& current);
   void OnDeviceDown(const std::string& device, const std::string& reason);
   void OnResult(v1::MeasureResult result);
   void OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnswer>& answer);
+  void OnGranted(const LeaseGrant& grant, const StatusOr<int64_t>& epoch);
 
   // For whoever checks what must hold.
   const TrackerCore& tracker() const { return *tracker_; }
@@ -148,6 +161,7 @@ class FarmCore {
     TimePoint since{};    // It is in that state.
     int64_t attempt = 0;  // The latest that was given to a device.
     bool is_final = false;
+    bool is_measured_now = false;  // A device said so.
     Digest trace_digest;
     std::optional<Digest> module;  // Pinned.
     TrialTimes times;
@@ -194,9 +208,11 @@ class FarmCore {
     JobPlan plan;
     std::unique_ptr<JobSearcher> search;
     std::map<int64_t, OpenTrial> open;
-    std::deque<int64_t> proposed;  // Not released to the workers yet; in order.
-    int devices = 0;               // That could be lent to it.
-    int preparing = 0;             // Tasks with open trials that are not prepared yet.
+    std::array<int64_t, kTrialStateCount> in_state{};  // How many of them are in each state,
+    int measured_now = 0;                              // and how many devices measure.
+    std::deque<int64_t> proposed;                      // Not released to the workers yet; in order.
+    int devices = 0;                                   // That could be lent to it.
+    int preparing = 0;                                 // Tasks with open trials that are not prepared yet.
     bool is_searching = false, has_its_leases = false;
     bool has_timed_out = false;         // The search has;
     bool are_finals_timed_out = false;  // and what is measured after it.
@@ -208,6 +224,11 @@ class FarmCore {
     std::optional<TimePoint> waits_since;
     bool is_wait_told = false;  // `waits_for` is why it waits.
     std::string waits_for;
+  };
+  // What the devices of a key say of themselves.
+  struct ClassFacts {
+    double peak_gflops = 0, peak_gops = 0;           // The highest; 0: none measured it.
+    uint32_t kernel_abi = LATHE_KERNEL_ABI_VERSION;  // The newest that all of them run.
   };
   struct Poll {
     Answer answer;
@@ -246,6 +267,7 @@ class FarmCore {
   Status AdoptOpenTrials(Job& job);
   void Advance(Job& job);
   void Release(Job& job);
+  bool NoteReleased(Job& job, int64_t trial, const StatusOr<bool>& released);
   void BeginRound(Job& job);
   double FloorOf(const Job& job, size_t task) const;
   void RefuseImpossible(v1::MeasureResult& result);
@@ -267,6 +289,9 @@ class FarmCore {
   void SetTrialState(Job& job, int64_t trial_id, TrialState state);
   void EndTrial(Job& job, int64_t trial_id, TrialState outcome, const std::optional<Timings>& timings);
   void OpenTrialOf(Job& job, size_t task, const TrialRow& row);
+  OpenTrial& AddOpen(Job& job, int64_t trial_id, size_t task, const Digest& trace, TrialState state);
+  void NoteState(Job& job, int64_t trial_id, OpenTrial& open, TrialState state);
+  void NoteMeasuredNow(int64_t trial_id, bool is_measured);
   void RefreshTrial(int64_t trial_id);  // From the store.
   void RefreshGivenTrials();            // Those that somebody builds or measures, as far as is known here.
   int64_t CountBudget(Job& job, size_t task);
@@ -280,16 +305,18 @@ class FarmCore {
   // farm_core_workers.cc
   void AdoptBuilds(const std::string& worker);
   void SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial);
-  void TakeBuild(const std::string& worker, const v1::BuildState& state);
-  // What came of a build, into the store; nullopt: it could not be written, and is declared again.
-  std::optional<CommitAnswer> CommitBuild(const BuildReport& report);
+  void TakeBuilds(const std::string& worker, const std::vector<v1::BuildState>& states);
+  // What is to be written of a build; nullopt: it is no outcome, and has been dealt with.
+  std::optional<BuildReport> ReportOf(const std::string& worker, const v1::BuildState& state);
+  // What came of builds, into the store; nullopt: it could not be written, and is declared again.
+  std::vector<std::optional<CommitAnswer>> CommitBuilds(const std::vector<BuildReport>& reports);
   void NoteBuilt(const BuildReport& report, const CommitAnswer& answer);
   void ShareBuild(const BuildReport& report);
   void LeaveBuild(int64_t trial_id);
   void SendLeftBuilds();
-  uint32_t KernelAbiOf(const std::string& device_class) const;
   void AssignBuilds();
-  bool AssignOne(const std::string& worker);
+  bool AssignSome(const std::string& worker, int64_t workers);
+  void TakeForBuild(Job& job, const std::string& worker, const TrialRow& trial);
   void AnswerPolls();
   void TurnWorkersAway();
   void AnswerPoll(const std::string& worker);
@@ -315,10 +342,14 @@ class FarmCore {
   void Do(const WithdrawAsking& action);
   void Do(const KeepLease& action);
   void Do(const GiveBack& action);
-  void Do(const ClaimTrial& action);
+  void Do(const ClaimTrial& action) { claims_.push_back(action); }
+  void Claim(const std::vector<ClaimTrial>& actions);
+  void TakeClaimed(const ClaimTrial& action, const StatusOr<std::optional<TrialRow>>& claimed);
+  void NoteBegun();
   bool GiveTrial(const std::string& device, const TrialRow& trial);
   void GiveUp(const AttemptFence& fence, InfraFailure failure, const std::string& words);
   void TellDevices();
+  void TellDevice(const std::string& device, DeviceView& view);
   void TellToRest(const std::string& device, int64_t epoch);
   void TakeProgress(const std::string& device, const v1::Current& current);
   void RetryCommits();
@@ -330,6 +361,8 @@ class FarmCore {
   std::optional<int64_t> RunningOf(const DeviceDesk::Held& held) const;
   void GiveUpTheStalled();
   void GiveUpStalled(const std::string& device);
+  void SetMeasuring(DeviceView& view, std::set<int64_t> trials);
+  void CollectClassFacts(const std::string& key);
   void CountDevices();
   int CountDevices(const DeviceWish& wish) const;  // That could be lent to somebody with this wish.
   void TakeLeasesBack(Job& job);
@@ -357,13 +390,19 @@ class FarmCore {
   std::map<int64_t, JobProgress> ended_;  // As they ended; the latest few.
   std::map<std::string, std::vector<Poll>> polls_;
   std::map<std::string, DeviceView> devices_;
+  std::map<std::string, ClassFacts> classes_;  // By key.
+  std::set<std::string> touched_;              // Devices that may have to be told something, or be due at another time,
+                                               // beside those whose trials the desk has changed.
+  Deadlines<std::string> stalled_at_;          // Devices that are given up then.
+  Deadlines<int64_t> build_due_;               // Trials whose builds are given up then.
   std::set<std::string> adopted_workers_;
   BuildMerge builds_;
   std::vector<BuildOf> left_builds_;  // They waited for one that told nothing.
   std::deque<TrackerEvent> tracker_events_;
   bool is_stepping_tracker_ = false, is_draining_ = false;
-  bool looks_again_ = false;  // Something changed that this step had passed by.
-  Troubles troubles_;         // What Check heard.
+  bool looks_again_ = false;     // Something changed that this step had passed by.
+  bool counts_devices_ = false;  // Devices came, went, or changed since they were counted.
+  Troubles troubles_;            // What Check heard.
   FarmCounters counters_;
   struct Effect {
     std::string what;
@@ -379,7 +418,9 @@ class FarmCore {
   std::vector<Acknowledgement> acknowledgements_;  // Sent after what follows from the result is desired.
   std::vector<ResultCommit> uncommitted_;          // The store could not.
   std::optional<TimePoint> retry_commits_at_;
-  size_t next_job_ = 0;  // To be served first by workers.
+  std::vector<ClaimTrial> claims_;   // Of one round of the desk's plan.
+  std::vector<AttemptFence> begun_;  // Attempts that devices said they measure; not in the store yet.
+  size_t next_job_ = 0;              // To be served first by workers.
 };
 
 }  // namespace lathe

@@ -6,6 +6,7 @@
 
 #include "rpc/device_message.h"
 #include "runner/measure_statistics.h"
+#include "support/status_macros.h"
 #include "tuner/job/farm_core.h"
 
 namespace lathe {
@@ -86,13 +87,23 @@ StatusOr<CommitAnswer> CommitTo(Store& store, const ResultCommit& commit) {
   return store.FailAttempt(FenceOf(commit), InfraFailure::kOther, result.message());
 }
 
+StatusOr<int64_t> GrantTo(Store& store, const LeaseGrant& grant) {
+  const auto& [lease, epoch_floor, ttl] = grant.grant;
+  ASSIGN_OR_RETURN(const LeaseRow granted, store.GrantLease(grant.device_id, lease.request_id, ttl, epoch_floor));
+  return granted.epoch;
+}
+
 void FarmCore::OnDeviceUp(const v1::Hello& hello) {
+  NoteBegun();
   const v1::DeviceFacts& facts = hello.facts();
   DeviceView& view = devices_[facts.name()];
-  view.key = facts.key();
+  touched_.insert(facts.name());
+  const std::string former_key = std::exchange(view.key, facts.key());
   view.kernel_abi = facts.kernel_abi();
   view.peak_gflops = facts.peak_gflops();
   view.peak_gops = facts.peak_gops();
+  if (former_key != view.key) CollectClassFacts(former_key);
+  CollectClassFacts(view.key);
   view.told_epoch = -1;
   view.has_greeted = true;
   const bool is_new_process = view.instance != 0 && view.instance != hello.instance();
@@ -102,7 +113,7 @@ void FarmCore::OnDeviceUp(const v1::Hello& hello) {
     view.trials_at_greeting.insert({trial.trial_id(), trial.attempt()});
   view.spooled_at_greeting = {hello.spooled_keys().begin(), hello.spooled_keys().end()};
   StepTracker(DeviceReported{{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()}, TraitsOf(facts)});
-  CountDevices();
+  counts_devices_ = true;
   if (!GiveUpWhatItDiedOf(facts.name()) && is_new_process) GiveUpTheFirstGiven(facts.name());
   OnDeviceHeard(facts.name(), hello.current());
 }
@@ -168,7 +179,7 @@ bool FarmCore::FailAtHand(const std::string& device, int64_t trial, InfraFailure
 }
 
 void FarmCore::OnDeviceDown(const std::string& device, const std::string&) {
-  devices_[device].measuring.clear();
+  SetMeasuring(devices_[device], {});
   StepTracker(DeviceLeft{device});
 }
 
@@ -194,7 +205,7 @@ void FarmCore::Do(const PersistDevice& action) {
 
 void FarmCore::Do(const DeviceChange& action) {
   ports_.Log(fmt::format("device \"{}\" is {}: {}", action.device, DeviceStateName(action.to), action.reason));
-  CountDevices();
+  counts_devices_ = true;
   if (action.to != DeviceState::kLost) return;
   if (const LeaseRecord* lease = tracker_->LeaseOf(action.device); lease != nullptr && IsReservation(lease->request_id))
     return;  // It has no trials, and stays a person's.
@@ -211,10 +222,21 @@ void FarmCore::Do(const DeviceChange& action) {
 }
 
 void FarmCore::Do(const PersistGrant& action) {
-  StatusOr<int64_t> epoch = Status(Unavailable("what happened before is not in the store yet"));
-  if (effects_.empty()) epoch = leases_.PersistGrant(action.lease, action.epoch_floor, action.ttl);
+  StatusOr<int64_t> id = Status(Unavailable("what happened before is not in the store yet"));
+  if (effects_.empty()) id = leases_.IdOf(action.lease.device);
+  if (!id.ok()) return OnGranted({action}, id.status());
+  // A person's is answered in the call that asks for it; those of jobs wait for the disk together.
+  if (IsReservation(action.lease.request_id))
+    OnGranted({action, *id}, GrantTo(store_, {action, *id}));
+  else
+    ports_.Grant({action, *id});
+}
+
+void FarmCore::OnGranted(const LeaseGrant& grant, const StatusOr<int64_t>& epoch) {
+  const LeaseRecord& lease = grant.grant.lease;
   Check(epoch.status(), "grant a lease");
-  StepTracker(GrantCommitted{action.lease.device, action.lease.request_id, epoch.status(), epoch.ok() ? *epoch : 0});
+  StepTracker(GrantCommitted{lease.device, lease.request_id, epoch.status(), epoch.ok() ? *epoch : 0});
+  if (is_draining_ && epoch.ok()) StepTracker(LeaseReleased{lease.device, *epoch});
 }
 
 void FarmCore::Do(const PersistRenewal& action) {
@@ -256,6 +278,7 @@ void FarmCore::Do(const AnswerEnded& action) {
 }
 
 void FarmCore::CountDevices() {
+  counts_devices_ = false;
   for (auto& [id, job] : jobs_) desk_.SetDeviceCount(job.wish.ToString(), job.devices = CountDevices(job.wish));
 }
 
@@ -293,6 +316,7 @@ void FarmCore::PlanDevices() {
     const std::vector<DeskAction> actions = desk_.Plan(Now());
     if (actions.empty()) break;
     for (const DeskAction& action : actions) std::visit([this](const auto& a) { Do(a); }, action);
+    Claim(std::exchange(claims_, {}));
   }
   TellDevices();
 }
@@ -316,13 +340,20 @@ void FarmCore::Do(const GiveBack& action) {
   StepTracker(LeaseReleased{action.device, action.epoch});
 }
 
-void FarmCore::Do(const ClaimTrial& action) {
-  const StatusOr<int64_t> id = leases_.IdOf(action.device);
-  if (!Check(id.status(), "claim a trial")) return desk_.NothingToClaim(action.device, action.epoch, Now());
-  const auto claimed = store_.ClaimForMeasure(*id, action.epoch, {.job_id = action.job_id});
-  if (!Check(claimed.status(), "claim a trial") || !claimed->has_value() || !GiveTrial(action.device, **claimed)) {
-    desk_.NothingToClaim(action.device, action.epoch, Now());
+void FarmCore::Claim(const std::vector<ClaimTrial>& actions) {
+  std::vector<MeasureClaim> claims;
+  for (const ClaimTrial& action : actions) {
+    const StatusOr<int64_t> id = leases_.IdOf(action.device);  // Unknown: the store says so.
+    claims.push_back({id.ok() ? *id : 0, action.epoch, {.job_id = action.job_id}});
   }
+  if (claims.empty()) return;
+  const std::vector<StatusOr<std::optional<TrialRow>>> claimed = store_.ClaimMeasurements(claims);
+  for (size_t i = 0; i < actions.size(); ++i) TakeClaimed(actions[i], claimed[i]);
+}
+
+void FarmCore::TakeClaimed(const ClaimTrial& action, const StatusOr<std::optional<TrialRow>>& claimed) {
+  if (!Check(claimed.status(), "claim a trial") || !claimed->has_value() || !GiveTrial(action.device, **claimed))
+    desk_.NothingToClaim(action.device, action.epoch, Now());
 }
 
 // Whoever had it has it no more. Else it would take up the old work when it comes back.
@@ -331,6 +362,7 @@ void FarmCore::TellToRest(const std::string& device, int64_t epoch) {
   nothing.set_epoch(epoch);
   (void)ports_.SetDesired(device, nothing);
   DeviceView& view = devices_[device];
+  touched_.insert(device);
   view.specs.clear();
   view.told.clear();
   view.told_epoch = epoch;
@@ -372,22 +404,30 @@ void FarmCore::GiveUp(const AttemptFence& fence, InfraFailure failure, const std
 }
 
 void FarmCore::TellDevices() {
-  for (auto& [name, view] : devices_) {
-    const auto held = desk_.HeldBy(name);
-    if (!held) continue;
-    std::vector<TrialAttempt> wanted;
-    for (const int64_t trial : held->trials) wanted.push_back({trial, view.specs.at(trial).attempt()});
-    if (held->epoch == view.told_epoch && wanted == view.told) continue;
-    v1::Desired desired;
-    desired.set_epoch(held->epoch);
-    for (const int64_t trial : held->trials) *desired.add_specs() = view.specs.at(trial);
-    if (!ports_.SetDesired(name, std::move(desired)).ok()) continue;  // It is away; the tracker knows.
-    view.told = std::move(wanted);
-    view.told_epoch = held->epoch;
-    std::erase_if(view.specs, [&](const auto& entry) {
-      return std::find(held->trials.begin(), held->trials.end(), entry.first) == held->trials.end();
-    });
+  touched_.merge(desk_.TakeChanged());
+  for (const std::string& name : std::exchange(touched_, {})) {
+    const auto view = devices_.find(name);
+    if (view == devices_.end()) continue;  // It has not come yet.
+    TellDevice(name, view->second);
+    stalled_at_.Set(name, DueOf(name, view->second));
   }
+}
+
+void FarmCore::TellDevice(const std::string& name, DeviceView& view) {
+  const auto held = desk_.HeldBy(name);
+  if (!held) return;
+  std::vector<TrialAttempt> wanted;
+  for (const int64_t trial : held->trials) wanted.push_back({trial, view.specs.at(trial).attempt()});
+  if (held->epoch == view.told_epoch && wanted == view.told) return;
+  v1::Desired desired;
+  desired.set_epoch(held->epoch);
+  for (const int64_t trial : held->trials) *desired.add_specs() = view.specs.at(trial);
+  if (!ports_.SetDesired(name, std::move(desired)).ok()) return;  // It is away; the tracker knows.
+  view.told = std::move(wanted);
+  view.told_epoch = held->epoch;
+  std::erase_if(view.specs, [&](const auto& entry) {
+    return std::find(held->trials.begin(), held->trials.end(), entry.first) == held->trials.end();
+  });
 }
 
 // ---- Clocks.
@@ -413,11 +453,10 @@ std::optional<TimePoint> FarmCore::DueOf(const std::string& device, const Device
 
 void FarmCore::GiveUpTheStalled() {
   if (!uncommitted_.empty()) return;  // It may wait for us: results that are not committed fill its spool.
-  std::vector<std::string> stalled;
-  for (const auto& [name, view] : devices_) {
-    if (const auto due = DueOf(name, view); due && *due <= Now()) stalled.push_back(name);
+  for (const std::string& name : stalled_at_.TakeDue(Now())) {
+    touched_.insert(name);
+    if (const auto due = DueOf(name, devices_[name]); due && *due <= Now()) GiveUpStalled(name);
   }
-  for (const std::string& name : stalled) GiveUpStalled(name);
 }
 
 // One attempt counts, since what it was given may be what it cannot do; the rest goes back uncounted.
@@ -437,6 +476,7 @@ void FarmCore::GiveUpStalled(const std::string& name) {
     GiveUp(fence, InfraFailure::kOther, fmt::format("at device {}: {}", name, words));
   }
   view.progressed = Now();
+  touched_.insert(name);
   StepTracker(DeviceStalled{name, fmt::format("trial {}: {}", spec.trial_id(), words)});
 }
 
@@ -445,12 +485,22 @@ void FarmCore::GiveUpStalled(const std::string& name) {
 // What a call takes at least by the peak that the devices of the class measured; 0: unknown.
 double FarmCore::FloorOf(const Job& job, size_t task) const {
   const auto& prepared = job.prepared[task];
-  double peak = 0;
-  for (const auto& [name, view] : devices_) {
-    if (view.key == job.tasks[task].key.device_class && prepared)
-      peak = std::max(peak, prepared->is_float32 ? view.peak_gflops : view.peak_gops);
-  }
+  const auto facts = classes_.find(job.tasks[task].key.device_class);
+  if (!prepared || facts == classes_.end()) return 0;
+  const double peak = prepared->is_float32 ? facts->second.peak_gflops : facts->second.peak_gops;
   return peak > 0 ? prepared->flops / peak : 0;
+}
+
+// An artifact may come to any device of the class.
+void FarmCore::CollectClassFacts(const std::string& key) {
+  ClassFacts facts;
+  for (const auto& [name, view] : devices_) {
+    if (view.key != key) continue;
+    facts.peak_gflops = std::max(facts.peak_gflops, view.peak_gflops);
+    facts.peak_gops = std::max(facts.peak_gops, view.peak_gops);
+    facts.kernel_abi = std::min(facts.kernel_abi, std::max(view.kernel_abi, 1u));
+  }
+  classes_[key] = facts;
 }
 
 // A time that no machine of the class can reach is none: a clock that jumped, a kernel that returned early.
@@ -473,6 +523,7 @@ void FarmCore::RefuseImpossible(v1::MeasureResult& result) {
 void FarmCore::OnDeviceHeard(const std::string& device, const v1::Current& current) {
   StepTracker(DeviceHeard{device});
   DeviceView& view = devices_[device];
+  touched_.insert(device);
   const StatusOr<int64_t> id = leases_.IdOf(device);
   if (id.ok() && Now() - view.heartbeat_stored >= kStoreHeartbeatEvery) {
     view.heartbeat_stored = Now();
@@ -482,18 +533,34 @@ void FarmCore::OnDeviceHeard(const std::string& device, const v1::Current& curre
   declared.clear_free_disk_bytes();
   const std::string former = std::exchange(view.declared, declared.SerializeAsString());
   if (former != view.declared) view.progressed = Now();
-  view.measuring.clear();
+  std::set<int64_t> measuring;
   for (const v1::Current::Trial& trial : current.trials()) {
     if (trial.phase() != v1::TRIAL_PHASE_MEASURING) continue;
-    view.measuring.insert(trial.trial_id());
-    Job* job = JobOfTrial(trial.trial_id());
-    if (job == nullptr || job->open.at(trial.trial_id()).state != TrialState::kAssigned) continue;
-    const AttemptFence fence{trial.trial_id(), trial.attempt(), id.ok() ? *id : 0, trial.epoch()};
-    const StatusOr<bool> moved = store_.AdvanceTrial(fence, TrialState::kRunning);
-    if (!Check(moved.status(), "note that a trial runs") || !*moved) continue;
-    job->open.at(trial.trial_id()).times.running = Now();
-    SetTrialState(*job, trial.trial_id(), TrialState::kRunning);
+    measuring.insert(trial.trial_id());
+    const OpenTrial* open = FindOpen(trial.trial_id());
+    if (open == nullptr || open->state != TrialState::kAssigned) continue;
+    begun_.push_back({trial.trial_id(), trial.attempt(), id.ok() ? *id : 0, trial.epoch()});
   }
+  SetMeasuring(view, std::move(measuring));
+}
+
+void FarmCore::NoteBegun() {
+  const std::vector<AttemptFence> begun = std::exchange(begun_, {});
+  if (begun.empty()) return;
+  const std::vector<StatusOr<bool>> moved = store_.AdvanceTrials(begun, TrialState::kRunning);
+  for (size_t i = 0; i < begun.size(); ++i) {
+    if (!Check(moved[i].status(), "note that a trial runs") || !*moved[i]) continue;
+    Job* job = JobOfTrial(begun[i].trial_id);
+    if (job == nullptr || job->open.at(begun[i].trial_id).state != TrialState::kAssigned) continue;
+    job->open.at(begun[i].trial_id).times.running = Now();
+    SetTrialState(*job, begun[i].trial_id, TrialState::kRunning);
+  }
+}
+
+void FarmCore::SetMeasuring(DeviceView& view, std::set<int64_t> trials) {
+  for (const int64_t trial : view.measuring) NoteMeasuredNow(trial, false);
+  view.measuring = std::move(trials);
+  for (const int64_t trial : view.measuring) NoteMeasuredNow(trial, true);
 }
 
 void FarmCore::OnResult(v1::MeasureResult result) {
@@ -504,8 +571,9 @@ void FarmCore::OnResult(v1::MeasureResult result) {
   // The device's next trial is begun before this one is on disk.
   if (held && held->epoch == result.epoch() && is_latest) desk_.Finished(result.device(), result.trial_id());
   if (const auto view = devices_.find(result.device()); view != devices_.end()) {
-    view->second.measuring.erase(result.trial_id());
+    if (view->second.measuring.erase(result.trial_id()) > 0) NoteMeasuredNow(result.trial_id(), false);
     view->second.progressed = Now();
+    touched_.insert(result.device());
   }
   if (is_latest) {
     OpenTrial& open = job->open.at(result.trial_id());

@@ -125,15 +125,40 @@ Status FarmCore::AdoptOpenTrials(Job& job) {
 }
 
 void FarmCore::OpenTrialOf(Job& job, size_t task, const TrialRow& row) {
-  OpenTrial& open = job.open[row.id];
-  open.task = task;
-  open.state = row.state;
+  OpenTrial& open = AddOpen(job, row.id, task, row.trace_digest, row.state);
   open.since = Now();
   open.is_final = row.final_round > 0;
-  open.trace_digest = row.trace_digest;
   open.module = row.module_digest;
   if (open.module) ports_.Pin(*open.module);
-  job_of_trial_[row.id] = job.row.id;
+  if (open.state == TrialState::kBuilding) build_due_.Set(row.id, open.since + BuildPatience());
+}
+
+FarmCore::OpenTrial& FarmCore::AddOpen(Job& job, int64_t trial_id, size_t task, const Digest& trace, TrialState state) {
+  const auto [it, is_new] = job.open.try_emplace(trial_id);
+  OpenTrial& open = it->second;
+  if (!is_new) --job.in_state[static_cast<size_t>(open.state)];
+  ++job.in_state[static_cast<size_t>(state)];
+  open.task = task;
+  open.trace_digest = trace;
+  open.state = state;
+  job_of_trial_[trial_id] = job.row.id;
+  return open;
+}
+
+void FarmCore::NoteState(Job& job, int64_t trial_id, OpenTrial& open, TrialState state) {
+  --job.in_state[static_cast<size_t>(open.state)];
+  ++job.in_state[static_cast<size_t>(state)];
+  open.state = state;
+  open.since = Now();
+  const bool is_built = state == TrialState::kBuilding;
+  build_due_.Set(trial_id, is_built ? std::optional(open.since + BuildPatience()) : std::nullopt);
+}
+
+void FarmCore::NoteMeasuredNow(int64_t trial_id, bool is_measured) {
+  Job* job = JobOfTrial(trial_id);
+  if (job == nullptr) return;
+  OpenTrial& open = job->open.at(trial_id);
+  if (std::exchange(open.is_measured_now, is_measured) != is_measured) job->measured_now += is_measured ? 1 : -1;
 }
 
 void FarmCore::OnSearching(int64_t job_id, bool is_busy) {
@@ -216,11 +241,7 @@ void FarmCore::OnProposed(int64_t job_id, size_t index, StatusOr<std::vector<Pro
   }
   job.plan.RoundEnded(index, static_cast<int64_t>(proposed->size()));
   for (const ProposedTrial& trial : *proposed) {
-    OpenTrial& open = job.open[trial.trial_id];
-    open.task = index;
-    open.trace_digest = trial.trace_digest;
-    open.times.proposed = Now();
-    job_of_trial_[trial.trial_id] = job_id;
+    AddOpen(job, trial.trial_id, index, trial.trace_digest, TrialState::kProposed).times.proposed = Now();
     job.proposed.push_back(trial.trial_id);
   }
 }
@@ -228,9 +249,9 @@ void FarmCore::OnProposed(int64_t job_id, size_t index, StatusOr<std::vector<Pro
 // ---- Going on.
 
 int64_t FarmCore::CountOpen(const Job& job, std::initializer_list<TrialState> states) const {
-  return std::count_if(job.open.begin(), job.open.end(), [&](const auto& entry) {
-    return std::find(states.begin(), states.end(), entry.second.state) != states.end();
-  });
+  int64_t count = 0;
+  for (const TrialState state : states) count += job.in_state[static_cast<size_t>(state)];
+  return count;
 }
 
 void FarmCore::Advance(Job& job) {
@@ -246,13 +267,8 @@ void FarmCore::Advance(Job& job) {
   const bool is_over = may_end && job.plan.IsOver() && AdvanceFinals(job);
   UpdateDemand(job);
   NoteWaiting(job);
-  int measuring = 0;
-  for (const auto& [name, view] : devices_) {
-    measuring += static_cast<int>(std::count_if(view.measuring.begin(), view.measuring.end(),
-                                                [&](int64_t trial) { return job.open.contains(trial); }));
-  }
-  job.activity.Set(measuring, static_cast<int>(CountOpen(job, {TrialState::kBuilding})), job.is_searching ? 1 : 0,
-                   Now());
+  job.activity.Set(job.measured_now, static_cast<int>(CountOpen(job, {TrialState::kBuilding})),
+                   job.is_searching ? 1 : 0, Now());
   if (is_over) Finish(job);
 }
 
@@ -260,32 +276,39 @@ void FarmCore::Advance(Job& job) {
 void FarmCore::Release(Job& job) {
   if (const auto trouble = troubles_.Worst(Now()); trouble && trouble->lasts >= kHoldBackAfter) return;
   const int limit = InflightLimit(job.devices, workers_.TotalSlots());
-  int64_t under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
-  while (!job.proposed.empty() && under_way < limit) {
-    const int64_t trial = job.proposed.front();
-    const StatusOr<bool> released = store_.AdvanceTrial({.trial_id = trial}, TrialState::kBuildQueued);
-    if (!Check(released.status(), "release a trial")) {
-      job.retry_at = Now() + kRetryAfter;
-      return;
-    }
-    job.proposed.pop_front();
-    if (!*released) {  // Its time was up between the search's finding it and our hearing of it: it is cancelled.
-      RefreshTrial(trial);
-      continue;
-    }
-    const auto open = job.open.find(trial);
-    if (open == job.open.end()) continue;
+  const auto under_way = static_cast<int64_t>(job.open.size() - job.proposed.size());
+  std::vector<AttemptFence> next;
+  for (const int64_t trial : job.proposed)
+    if (under_way + static_cast<int64_t>(next.size()) < limit) next.push_back({.trial_id = trial});
+  if (next.empty()) return;
+  const std::vector<StatusOr<bool>> released = store_.AdvanceTrials(next, TrialState::kBuildQueued);
+  for (size_t i = 0; i < next.size(); ++i) {
+    if (!NoteReleased(job, next[i].trial_id, released[i])) return;
+  }
+}
+
+// False: the store could not.
+bool FarmCore::NoteReleased(Job& job, int64_t trial, const StatusOr<bool>& released) {
+  if (!Check(released.status(), "release a trial")) {
+    job.retry_at = Now() + kRetryAfter;
+    return false;
+  }
+  std::erase(job.proposed, trial);
+  const auto open = job.open.find(trial);
+  if (!*released) {  // Its time was up between the search's finding it and our hearing of it: it is cancelled.
+    RefreshTrial(trial);
+  } else if (open != job.open.end()) {
     open->second.times.build_queued = Now();
     SetTrialState(job, trial, TrialState::kBuildQueued);
-    ++under_way;
   }
+  return true;
 }
 
 void FarmCore::BeginRound(Job& job) {
   // Searched ahead, so that workers and devices have something while the next candidates are being looked for.
-  if (static_cast<int>(job.proposed.size()) > std::max(2, workers_.TotalSlots())) return;
+  if (job.plan.IsRoundOpen() || static_cast<int>(job.proposed.size()) > std::max(2, workers_.TotalSlots())) return;
   for (size_t task = 0; task < job.tasks.size(); ++task) job.plan.task(task).floor_ns = FloorOf(job, task);
-  const std::optional<JobPlan::Round> round = job.plan.NextRound();
+  const std::optional<JobPlan::Round> round = job.plan.NextRound(job.devices);
   if (!round) return;
   if (!job.prepared[round->task]) job.search->Prepare(round->task);
   job.search->Propose(round->task, round->count);
@@ -384,8 +407,8 @@ const FarmCore::OpenTrial* FarmCore::FindOpen(int64_t trial_id) const {
 void FarmCore::SetTrialState(Job& job, int64_t trial_id, TrialState state) {
   if (IsTerminal(state)) return EndTrial(job, trial_id, state, std::nullopt);
   OpenTrial& open = job.open.at(trial_id);
-  const TrialState former = std::exchange(open.state, state);
-  if (former != state) open.since = Now();
+  const TrialState former = open.state;
+  if (former != state) NoteState(job, trial_id, open, state);
   if (former == TrialState::kBuilding && state != TrialState::kBuilding) LeaveBuild(trial_id);
 }
 
@@ -422,9 +445,12 @@ int64_t FarmCore::CountBudget(Job& job, size_t index) {
 void FarmCore::EndTrial(Job& job, int64_t trial_id, TrialState outcome, const std::optional<Timings>& timings) {
   const auto it = job.open.find(trial_id);
   if (it == job.open.end()) return;
+  NoteMeasuredNow(trial_id, false);
   const OpenTrial open = it->second;
   job.open.erase(it);
   job_of_trial_.erase(trial_id);
+  --job.in_state[static_cast<size_t>(open.state)];
+  build_due_.Clear(trial_id);
   std::erase(job.proposed, trial_id);
   LeaveBuild(trial_id);
   if (open.module) ports_.Unpin(*open.module);

@@ -98,6 +98,7 @@ StatusOr<ReservationStanding> FarmCore::Reserve(const ReservationRequest& reques
     return Status(ResourceExhausted(fmt::format("reserve {}: {} has or waits for {} devices already; release one first",
                                                 request.wish.ToString(), request.user, own.size())));
   StepTracker(LeaseRequested{id, wish, {request.user, id}, kPersonPriority, request.lasts});
+  desk_.OthersAsk();
   for (const auto& [name, entry] : known) {
     const LeaseRecord* lease = tracker_->LeaseOf(name);
     if (lease == nullptr || lease->request_id != id) continue;

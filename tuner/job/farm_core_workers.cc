@@ -38,7 +38,7 @@ void FarmCore::Synchronize(const v1::SynchronizeRequest& request, Answer answer)
   for (const auto& [trial, attempt] : heard.started) {
     if (Job* job = JobOfTrial(trial)) job->open.at(trial).times.build_started = Now();
   }
-  for (const v1::BuildState& state : heard.finished) TakeBuild(worker, state);
+  TakeBuilds(worker, heard.finished);
   for (const v1::BuildTask& task : heard.undeliverable) {
     const auto failed = store_.FailAttempt({task.trial_id(), task.attempt()}, InfraFailure::kWorkerLost,
                                            fmt::format("worker {} never took it", worker));
@@ -66,14 +66,27 @@ void FarmCore::AdoptBuilds(const std::string& worker) {
 void FarmCore::SendBuild(const Job& job, size_t task, const std::string& worker, const TrialRow& trial) {
   const TuningKey& key = job.tasks[task].key;
   const bool is_untuned = job.prepared[task] && job.prepared[task]->untuned_trace == trial.trace_digest;
-  v1::BuildTask build = MakeBuildTask(key, trial, KernelAbiOf(key.device_class), is_untuned, options_);
+  v1::BuildTask build = MakeBuildTask(key, trial, classes_[key.device_class].kernel_abi, is_untuned, options_);
   if (builds_.Begin(build, left_builds_))
     workers_.Assign(worker, std::move(build));
   else
     ++counters_.builds_merged;
 }
 
-void FarmCore::TakeBuild(const std::string& worker, const v1::BuildState& state) {
+void FarmCore::TakeBuilds(const std::string& worker, const std::vector<v1::BuildState>& states) {
+  std::vector<BuildReport> reports;
+  for (const v1::BuildState& state : states)
+    if (auto report = ReportOf(worker, state)) reports.push_back(*std::move(report));
+  const std::vector<std::optional<CommitAnswer>> answers = CommitBuilds(reports);
+  for (size_t i = 0; i < reports.size(); ++i) {
+    if (!answers[i]) continue;  // The worker declares it again.
+    workers_.Done(worker, reports[i].trial_id, static_cast<int32_t>(reports[i].attempt));
+    ShareBuild(reports[i]);
+    NoteBuilt(reports[i], *answers[i]);
+  }
+}
+
+std::optional<BuildReport> FarmCore::ReportOf(const std::string& worker, const v1::BuildState& state) {
   BuildReport report{.trial_id = state.trial_id(), .attempt = state.attempt()};
   const bool is_worker_well = state.has_artifact() || state.failure().error_class() != v1::BUILD_ERROR_CLASS_WORKER;
   Check(is_worker_well ? OkStatus() : Unavailable(state.failure().message()), "build at worker " + worker);
@@ -83,12 +96,12 @@ void FarmCore::TakeBuild(const std::string& worker, const v1::BuildState& state)
     const auto failed = store_.FailAttempt({report.trial_id, report.attempt},
                                            is_lost ? InfraFailure::kArtifactLost : InfraFailure::kOther,
                                            is_lost ? "the worker did not store it" : state.failure().message());
-    if (!Check(failed.status(), "commit a build")) return;  // The worker declares it again.
+    if (!Check(failed.status(), "commit a build")) return std::nullopt;  // The worker declares it again.
     ++counters_.failed_attempts[is_lost ? InfraFailure::kArtifactLost : InfraFailure::kOther];
     workers_.Done(worker, state.trial_id(), state.attempt());
     if (Job* job = JobOfTrial(report.trial_id); job != nullptr && failed->ack == Ack::kAccepted)
       SetTrialState(*job, report.trial_id, failed->trial_state);
-    return;
+    return std::nullopt;
   }
   if (state.has_artifact()) {
     troubles_.Succeeded("store an artifact");
@@ -99,19 +112,20 @@ void FarmCore::TakeBuild(const std::string& worker, const v1::BuildState& state)
         BuildFailure{is_timeout ? TrialState::kBuildTimeout : TrialState::kBuildError, state.failure().message()};
     report.environment = fmt::format("{{\"worker\":\"{}\"}}", worker);
   }
-  const std::optional<CommitAnswer> answer = CommitBuild(report);
-  if (!answer) return;  // The worker declares it again.
-  workers_.Done(worker, state.trial_id(), state.attempt());
-  ShareBuild(report);
-  NoteBuilt(report, *answer);
+  return report;
 }
 
-std::optional<CommitAnswer> FarmCore::CommitBuild(const BuildReport& report) {
-  const StatusOr<CommitAnswer> answer = store_.CommitBuild(report, TrialState::kMeasureQueued);
-  if (!Check(answer.status(), "commit a build")) return std::nullopt;
-  const auto* failure = std::get_if<BuildFailure>(&report.outcome);
-  ++counters_.builds[failure != nullptr ? failure->outcome : TrialState::kBuilt];
-  return *answer;
+std::vector<std::optional<CommitAnswer>> FarmCore::CommitBuilds(const std::vector<BuildReport>& reports) {
+  std::vector<std::optional<CommitAnswer>> answers(reports.size());
+  if (reports.empty()) return answers;
+  const std::vector<StatusOr<CommitAnswer>> committed = store_.CommitBuilds(reports, TrialState::kMeasureQueued);
+  for (size_t i = 0; i < reports.size(); ++i) {
+    if (!Check(committed[i].status(), "commit a build")) continue;
+    const auto* failure = std::get_if<BuildFailure>(&reports[i].outcome);
+    ++counters_.builds[failure != nullptr ? failure->outcome : TrialState::kBuilt];
+    answers[i] = *committed[i];
+  }
+  return answers;
 }
 
 // What the trial's build became, if it still is the one that was asked for.
@@ -137,14 +151,17 @@ void FarmCore::ShareBuild(const BuildReport& report) {
     left_builds_.insert(left_builds_.end(), waiting.begin(), waiting.end());
     return;
   }
-  for (const BuildOf& build : waiting) {
-    BuildReport own = report;
-    own.trial_id = build.trial_id;
-    own.attempt = build.attempt;
-    if (const std::optional<CommitAnswer> answer = CommitBuild(own))
-      NoteBuilt(own, *answer);
+  std::vector<BuildReport> own(waiting.size(), report);
+  for (size_t i = 0; i < own.size(); ++i) {
+    own[i].trial_id = waiting[i].trial_id;
+    own[i].attempt = waiting[i].attempt;
+  }
+  const std::vector<std::optional<CommitAnswer>> answers = CommitBuilds(own);
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (answers[i])
+      NoteBuilt(own[i], *answers[i]);
     else
-      left_builds_.push_back(build);
+      left_builds_.push_back(waiting[i]);
   }
 }
 
@@ -170,49 +187,48 @@ void FarmCore::SendLeftBuilds() {
   }
 }
 
-// The newest that every known device of the class runs, since any of them may get the artifact.
-uint32_t FarmCore::KernelAbiOf(const std::string& device_class) const {
-  uint32_t newest = LATHE_KERNEL_ABI_VERSION;
-  for (const auto& [name, device] : devices_)
-    if (device.key == device_class) newest = std::min(newest, std::max(device.kernel_abi, 1u));
-  return newest;
-}
-
 void FarmCore::AssignBuilds() {
   SendLeftBuilds();
   for (bool has_assigned = true; has_assigned;) {
     has_assigned = false;
-    for (const auto& [worker, polls] : polls_) {  // A worker that does not ask just now gets its tasks when it does.
-      if (!polls.empty() && workers_.Capacity(worker) > 0) has_assigned |= AssignOne(worker);
-    }
+    std::vector<std::string> asking;  // A worker that does not ask just now gets its tasks when it does.
+    for (const auto& [worker, polls] : polls_)
+      if (!polls.empty() && workers_.Capacity(worker) > 0) asking.push_back(worker);
+    for (const std::string& worker : asking) has_assigned |= AssignSome(worker, static_cast<int64_t>(asking.size()));
   }
 }
 
-// The oldest waiting trial of the next job in turn.
-bool FarmCore::AssignOne(const std::string& worker) {
+// The oldest waiting trials of the next job in turn: its share of what the worker can take, the worker's of what waits.
+bool FarmCore::AssignSome(const std::string& worker, int64_t workers) {
   std::vector<int64_t> ids;
   for (const auto& [id, job] : jobs_) ids.push_back(id);
   for (size_t step = 0; step < ids.size(); ++step) {
     const size_t turn = (next_job_ + step) % ids.size();
     Job& job = jobs_.at(ids[turn]);
-    if (CountOpen(job, {TrialState::kBuildQueued}) == 0 || (job.retry_at && *job.retry_at > Now())) continue;
+    const int64_t waiting = CountOpen(job, {TrialState::kBuildQueued});
+    if (waiting == 0 || (job.retry_at && *job.retry_at > Now())) continue;
     const CodegenVersion version = job.tasks.front().key.codegen_version;
     if (workers_.CodegenVersion(worker) != static_cast<uint32_t>(version.llvm_major * 1000 + version.revision))
       continue;
-    const auto claimed = store_.ClaimForBuild(worker, 0, {.job_id = ids[turn]});
-    if (!Check(claimed.status(), "claim a build") || !claimed->has_value()) {
+    const int64_t share =
+        std::min<int64_t>(workers_.Capacity(worker) / static_cast<int64_t>(ids.size()), waiting / workers);
+    const auto claimed = store_.ClaimBuilds(worker, 0, {.job_id = ids[turn]}, std::max<int64_t>(share, 1));
+    if (!Check(claimed.status(), "claim a build") || claimed->empty()) {
       job.retry_at = Now() + std::chrono::milliseconds(200);  // It waits for its time after a failure.
       continue;
     }
-    const TrialRow& trial = **claimed;
-    const auto open = job.open.find(trial.id);
-    if (open == job.open.end()) continue;
-    SetTrialState(job, trial.id, TrialState::kBuilding);
-    SendBuild(job, open->second.task, worker, trial);
+    for (const TrialRow& trial : *claimed) TakeForBuild(job, worker, trial);
     next_job_ = turn + 1;
     return true;
   }
   return false;
+}
+
+void FarmCore::TakeForBuild(Job& job, const std::string& worker, const TrialRow& trial) {
+  const auto open = job.open.find(trial.id);
+  if (open == job.open.end()) return;
+  SetTrialState(job, trial.id, TrialState::kBuilding);
+  SendBuild(job, open->second.task, worker, trial);
 }
 
 // One more may be before it in its slot, and its artifact has to be stored.
@@ -220,15 +236,8 @@ Duration FarmCore::BuildPatience() const { return 2 * options_.build_time_limit 
 
 // A worker that is heard, declares its task, and never comes to an end with it.
 void FarmCore::GiveUpStalledBuilds() {
-  std::vector<int64_t> stalled;
-  for (auto& [id, job] : jobs_) {
-    for (auto& [trial, open] : job.open) {
-      if (open.state != TrialState::kBuilding || open.since + BuildPatience() > Now()) continue;
-      stalled.push_back(trial);
-      open.since = Now();  // If the store cannot do it now, then after as long again.
-    }
-  }
-  for (const int64_t trial : stalled) {
+  for (const int64_t trial : build_due_.TakeDue(Now())) {
+    build_due_.Set(trial, Now() + BuildPatience());  // If the store cannot do it now, then after as long again.
     const StatusOr<TrialRow> row = store_.GetTrial(trial);
     if (!Check(row.status(), "look up a trial")) continue;
     const std::string words = fmt::format("worker {} did not come to an end with it in {} s", row->worker,

@@ -9,6 +9,8 @@ namespace lathe {
 
 namespace {
 
+constexpr int kDevicesPerCandidate = 4;  // Of a round.
+
 // What the scheduler is told: outcomes grouped into rounds.
 TaskProgress ProgressOf(const TaskStanding& task, int64_t round_size) {
   TaskProgress progress{.weight = static_cast<double>(task.weight), .flops = task.flops, .floor_ns = task.floor_ns};
@@ -36,7 +38,7 @@ int64_t JobPlan::RemainingInAll() const {
   return options_.total_budget - spent;
 }
 
-std::optional<JobPlan::Round> JobPlan::NextRound() {
+std::optional<JobPlan::Round> JobPlan::NextRound(int devices) {
   const int64_t in_all = RemainingInAll();
   if (is_stopped_ || is_round_open_ || in_all <= 0) return std::nullopt;
   std::vector<TaskProgress> progress;
@@ -44,7 +46,8 @@ std::optional<JobPlan::Round> JobPlan::NextRound() {
   const std::optional<size_t> task = scheduler_->Next(progress);
   if (!task) return std::nullopt;
   is_round_open_ = true;
-  return Round{*task, static_cast<int>(std::min({options_.round_size, tasks_[*task].remaining(), in_all}))};
+  const int64_t size = std::max<int64_t>(options_.round_size, devices / kDevicesPerCandidate);
+  return Round{*task, static_cast<int>(std::min({size, tasks_[*task].remaining(), in_all}))};
 }
 
 void JobPlan::RoundEnded(size_t task, int64_t added) {

@@ -49,8 +49,8 @@ class JobPlan {
     int count;
   };
   // What to search next; nullopt when the budget is used up or nobody has anything to offer. At most one round is under
-  // way.
-  std::optional<Round> NextRound();
+  // way. Of many devices a round has a candidate for each fourth, so that searching keeps up with them.
+  std::optional<Round> NextRound(int devices = 0);
   // The round gave `added` new trials, which are open from now on. None: the task's space is exhausted.
   void RoundEnded(size_t task, int64_t added);
   // Nobody searches any more: whatever round is under way gives nothing. Harmless where none is.

@@ -25,22 +25,6 @@ Status StoreLeaseStore::PersistService(const std::string& device, const ServiceS
   return store_.SetDeviceService(id, service, by);
 }
 
-StatusOr<int64_t> StoreLeaseStore::PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) {
-  const auto it = rows_.find(lease.device);
-  if (it == rows_.end()) return NotFound(fmt::format("grant lease of \"{}\": it never reported", lease.device));
-  DeviceRow& row = it->second;
-  ASSIGN_OR_RETURN(const std::vector<LeaseRow> granted, store_.ListGrantedLeases());
-  for (const LeaseRow& old : granted) {
-    if (old.device_id == row.id) RETURN_IF_ERROR(store_.EndLease(row.id, old.epoch, LeaseState::kRevoked));
-  }
-  if (epoch_floor > row.epoch) {
-    ASSIGN_OR_RETURN(row, store_.RegisterDevice({row.name, row.device_class, row.facts, epoch_floor}));
-  }
-  ASSIGN_OR_RETURN(const LeaseRow fresh, store_.GrantLease(row.id, lease.request_id, ttl));
-  row.epoch = fresh.epoch;
-  return fresh.epoch;
-}
-
 Status StoreLeaseStore::PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) {
   ASSIGN_OR_RETURN(const int64_t id, IdOf(device));
   return store_.RenewLease(id, epoch, ttl).status();

@@ -17,7 +17,6 @@ class StoreLeaseStore : public LeaseStore {
 
   Status PersistDevice(const DeviceRecord& device) override;
   Status PersistService(const std::string& device, const ServiceState& service, std::string_view by) override;
-  StatusOr<int64_t> PersistGrant(const LeaseRecord& lease, int64_t epoch_floor, Duration ttl) override;
   Status PersistRenewal(const std::string& device, int64_t epoch, Duration ttl) override;
   Status PersistEnd(const std::string& device, int64_t epoch, LeaseEnd why) override;
   StatusOr<TrackerSnapshot> LoadTracker() override;

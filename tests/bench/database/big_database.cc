@@ -111,7 +111,7 @@ void BigDatabase::Make() const {
     }
     CHECK(store->CreateJob(job)->job.id == job_id) << "job";
     CHECK(store->RegisterDevice({"d", "rpi4", "{}", 0})->id == device_id) << "device";
-    CHECK(store->GrantLease(device_id, "job", std::chrono::hours(100))->epoch == epoch) << "lease";
+    CHECK(store->GrantLease(device_id, "job", std::chrono::hours(100), 0)->epoch == epoch) << "lease";
   }
   const int64_t now = SystemClock().UnixNanos();
   auto db = *Connection::Open(path, Connection::Mode::kReadWrite);

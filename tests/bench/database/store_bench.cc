@@ -118,7 +118,7 @@ struct Job {
     const int64_t job = store.CreateJob({"r", "net", "{}", {{KeyOf(0), "conv", 1, 1'000'000}}})->job.id;
     task = store.ListTasks(job)->front().id;
     device = store.RegisterDevice({"local", "laptop", "{}", 0})->id;
-    epoch = store.GrantLease(device, "bench", std::chrono::hours(10'000))->epoch;
+    epoch = store.GrantLease(device, "bench", std::chrono::hours(10'000), 0)->epoch;
   }
   int64_t Propose(int n) {
     const std::string trace = TraceOf(n);

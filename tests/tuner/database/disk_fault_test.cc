@@ -87,7 +87,7 @@ class History {
                        // A grant whose answer was lost stands; as after a restart, it is ended first.
                        if (epoch_ != 0 || acknowledged_.epoch != 0)
                          RETURN_IF_ERROR(store_.EndLease(device_id_, acknowledged_.epoch, LeaseState::kRevoked));
-                       return store_.GrantLease(device_id_, "job", std::chrono::seconds(1000));
+                       return store_.GrantLease(device_id_, "job", std::chrono::seconds(1000), 0);
                      }));
     epoch_ = acknowledged_.epoch = lease.epoch;
     return OkStatus();

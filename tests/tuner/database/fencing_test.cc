@@ -216,18 +216,28 @@ TEST_F(FencingTest, RaisesTheEpochWithEachLeaseAndNeverLowersIt) {
       << "the device remembers more than the file";
   ASSERT_TRUE(store_.EndLease(scene_.device_id, first + 1, LeaseState::kReleased).ok());
   EXPECT_EQ(scene_.Lease(), 41);
+  EXPECT_EQ(store_.GrantLease(scene_.device_id, "job", seconds(60), 50)->epoch, 51) << "so does the tracker";
 }
 
 TEST_F(FencingTest, LendsADeviceToOneHolderAtATime) {
+  const int64_t id = scene_.Build(1);
   scene_.Lease(10 * kSecond);
+  const TrialRow claim = scene_.Run(id);
   clock_.Advance(seconds(1));
-  const auto second = store_.GrantLease(scene_.device_id, "another", seconds(60));
-  EXPECT_EQ(second.code(), StatusCode::kUnavailable);
-  EXPECT_THAT(second.status().message(),
-              HasSubstr("grant lease of device \"rpi4-01\": lent to job for another 9000 ms"));
-  clock_.Advance(seconds(9));
-  EXPECT_TRUE(store_.GrantLease(scene_.device_id, "another", seconds(60)).ok()) << "it had run out";
+  const int64_t second = store_.GrantLease(scene_.device_id, "another", seconds(60), 0)->epoch;
   EXPECT_EQ(store_.ListGrantedLeases()->size(), 1u);
+  EXPECT_EQ(store_.ListGrantedLeases()->front().epoch, second);
+  EXPECT_EQ(store_.GetTrial(claim.id)->state, S::kMeasureQueued);
+  EXPECT_EQ(store_.GetTrial(claim.id)->infra_failures, 0) << "whoever lends it to another knows why";
+}
+
+TEST_F(FencingTest, CountsAFailureOfTheFarmWhereALeaseRanOutBeforeTheNextOne) {
+  const int64_t id = scene_.Build(1);
+  scene_.Lease(10 * kSecond);
+  const TrialRow claim = scene_.Run(id);
+  clock_.Advance(seconds(10));
+  ASSERT_TRUE(store_.GrantLease(scene_.device_id, "another", seconds(60), 0).ok());
+  EXPECT_EQ(store_.GetTrial(claim.id)->infra_failures, 1);
 }
 
 TEST_F(FencingTest, RenewsOnlyALeaseThatHasNotEndedAndNeverShortensIt) {

@@ -218,7 +218,7 @@ TEST_P(StoreTest, GivesADeviceOnlyTrialsOfItsClass) {
   Scene scene(store_);
   scene.Build(1);
   const int64_t other = store_.RegisterDevice({"h100-01", "h100", "{}", 0})->id;
-  const int64_t epoch = store_.GrantLease(other, "job", seconds(1))->epoch;
+  const int64_t epoch = store_.GrantLease(other, "job", seconds(1), 0)->epoch;
   EXPECT_EQ(*store_.ClaimForMeasure(other, epoch, {}), std::nullopt);
 }
 

@@ -71,7 +71,7 @@ class Scene {
     device_id = store.RegisterDevice({"rpi4-01", "rpi4", "{}", 0})->id;
   }
   int64_t Lease(int64_t ttl = 30 * kSecond) {
-    const auto lease = store.GrantLease(device_id, "job", Duration(ttl));
+    const auto lease = store.GrantLease(device_id, "job", Duration(ttl), 0);
     EXPECT_TRUE(lease.ok()) << lease.status().ToString();
     return epoch = lease->epoch;
   }

@@ -104,10 +104,13 @@ TEST(DeviceDesk, YieldsAfterItsTurnIfTheTrackerSaysSo) {
   desk.SetDemand(2, {.wish = DeviceWish::OfKey("local"), .claimable = 1});
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("claim for d of job 1", "ask job-2/0"));
   is_wanted = true;
-  EXPECT_THAT(Plan(desk, kStart), IsEmpty()) << "its turn is over; what it has is finished first";
+  desk.NothingToClaim("d", 4, kStart);
+  EXPECT_THAT(Plan(desk, kStart), IsEmpty());
+  EXPECT_EQ(desk.NextDeadline(), kStart + milliseconds(100)) << "all that wait are not compared at each step";
+  EXPECT_THAT(Plan(desk, kStart + milliseconds(100)), IsEmpty()) << "its turn is over; what it has is finished first";
   desk.Finished("d", 2);
   desk.Settled("d", 2);
-  EXPECT_THAT(Plan(desk, kStart), ElementsAre("give back d", "ask job-1/0"));
+  EXPECT_THAT(Plan(desk, kStart + milliseconds(100)), ElementsAre("give back d", "ask job-1/0"));
 }
 
 TEST(DeviceDesk, GivesBackWhatIsIdleAndRenewsWhatIsNot) {
@@ -123,6 +126,7 @@ TEST(DeviceDesk, GivesBackWhatIsIdleAndRenewsWhatIsNot) {
   desk.Finished("d", 71);
   desk.Settled("d", 71);
   desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .coming = 1});
+  EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery), IsEmpty());
   EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery + seconds(1)), IsEmpty());
   EXPECT_EQ(desk.NextDeadline(), kStart + kLeaseRenewEvery + seconds(2));
   EXPECT_THAT(Plan(desk, kStart + kLeaseRenewEvery + seconds(2)), ElementsAre("give back d"));
@@ -174,6 +178,25 @@ TEST(DeviceDesk, LeavesADeviceToWhoHasSomethingForIt) {
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("ask job-2/0"));
   EXPECT_THAT(Plan(desk, kStart), ElementsAre("give back d"));
   EXPECT_THAT(Plan(desk, kStart), IsEmpty());
+}
+
+TEST(DeviceDesk, SaysWhichDevicesHaveOtherTrialsThanBefore) {
+  DeviceDesk desk;
+  desk.SetDemand(1, {.wish = DeviceWish::OfKey("local"), .claimable = 4});
+  desk.SetDeviceCount("local", 2);
+  (void)desk.Plan(kStart);
+  desk.Granted(Lease("d", 4, "job-1/0"), kStart);
+  desk.Granted(Lease("e", 5, "job-1/1"), kStart);
+  EXPECT_THAT(desk.TakeChanged(), ElementsAre("d", "e"));
+  desk.Claimed("e", 5, 71);
+  EXPECT_THAT(desk.TakeChanged(), ElementsAre("e"));
+  EXPECT_THAT(desk.TakeChanged(), IsEmpty());
+  desk.Finished("e", 71);
+  EXPECT_THAT(desk.TakeChanged(), ElementsAre("e"));
+  desk.Settled("e", 71);
+  EXPECT_THAT(desk.TakeChanged(), IsEmpty()) << "it was gone from its hand before";
+  desk.Ended("d", 4);
+  EXPECT_THAT(desk.TakeChanged(), ElementsAre("d"));
 }
 
 // A tracker with two devices, three jobs with some trials each, results in any order: every trial is measured once, and

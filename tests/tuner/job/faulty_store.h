@@ -72,19 +72,19 @@ class FaultyStore : public Store {
   StatusOr<bool> DecideFinals(int64_t task_id) override {
     return Try("DecideFinals", [&] { return store_->DecideFinals(task_id); });
   }
-  StatusOr<bool> AdvanceTrial(const AttemptFence& fence, TrialState to) override {
-    return Try("AdvanceTrial", [&] { return store_->AdvanceTrial(fence, to); });
+  std::vector<StatusOr<bool>> AdvanceTrials(std::span<const AttemptFence> fences, TrialState to) override {
+    return TryEach("AdvanceTrials", fences.size(), [&] { return store_->AdvanceTrials(fences, to); });
   }
-  StatusOr<std::optional<TrialRow>> ClaimForBuild(std::string_view worker, int64_t slot,
-                                                  const TrialFilter& filter) override {
-    return Try("ClaimForBuild", [&] { return store_->ClaimForBuild(worker, slot, filter); });
+  StatusOr<std::vector<TrialRow>> ClaimBuilds(std::string_view worker, int64_t slot, const TrialFilter& filter,
+                                              int64_t most) override {
+    return Try("ClaimBuilds", [&] { return store_->ClaimBuilds(worker, slot, filter, most); });
   }
-  StatusOr<CommitAnswer> CommitBuild(const BuildReport& result, TrialState after_success) override {
-    return Try("CommitBuild", [&] { return store_->CommitBuild(result, after_success); });
+  std::vector<StatusOr<CommitAnswer>> CommitBuilds(std::span<const BuildReport> results,
+                                                   TrialState after_success) override {
+    return TryEach("CommitBuilds", results.size(), [&] { return store_->CommitBuilds(results, after_success); });
   }
-  StatusOr<std::optional<TrialRow>> ClaimForMeasure(int64_t device_id, int64_t epoch,
-                                                    const TrialFilter& filter) override {
-    return Try("ClaimForMeasure", [&] { return store_->ClaimForMeasure(device_id, epoch, filter); });
+  std::vector<StatusOr<std::optional<TrialRow>>> ClaimMeasurements(std::span<const MeasureClaim> claims) override {
+    return TryEach("ClaimMeasurements", claims.size(), [&] { return store_->ClaimMeasurements(claims); });
   }
   StatusOr<CommitAnswer> CommitResult(const RunResult& result) override {
     return Try("CommitResult", [&] { return store_->CommitResult(result); });
@@ -125,8 +125,9 @@ class FaultyStore : public Store {
   StatusOr<std::vector<DeviceRow>> ListDevices() override {
     return Try("ListDevices", [&] { return store_->ListDevices(); });
   }
-  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl) override {
-    return Try("GrantLease", [&] { return store_->GrantLease(device_id, holder, ttl); });
+  StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl,
+                                int64_t epoch_floor) override {
+    return Try("GrantLease", [&] { return store_->GrantLease(device_id, holder, ttl, epoch_floor); });
   }
   StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, Duration ttl) override {
     return Try("RenewLease", [&] { return store_->RenewLease(device_id, epoch, ttl); });
@@ -244,6 +245,12 @@ class FaultyStore : public Store {
   auto Try(std::string_view name, Verb verb) -> decltype(verb()) {
     const Status status = before_(name);
     if (!status.ok()) return status;
+    return verb();
+  }
+  template <typename Verb>
+  auto TryEach(std::string_view name, size_t count, Verb verb) -> decltype(verb()) {
+    const Status status = before_(name);
+    if (!status.ok()) return decltype(verb())(count, status);
     return verb();
   }
 

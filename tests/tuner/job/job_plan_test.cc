@@ -34,6 +34,16 @@ TEST(JobPlan, SpendsEachTasksBudgetAndIsOver) {
   EXPECT_EQ(plan.tasks()[0].best_ns, 80);
 }
 
+TEST(JobPlan, HasLargerRoundsForManyDevices) {
+  JobPlan plan = PlanOf({{.budget = 1000}});
+  EXPECT_EQ(plan.NextRound(64)->count, 16);
+  plan.RoundEnded(0, 16);
+  EXPECT_EQ(plan.NextRound(1000)->count, 250);
+  plan.RoundEnded(0, 250);
+  plan.task(0).counted = 730;
+  EXPECT_EQ(plan.NextRound(1000)->count, 4) << "what is left of the budget";
+}
+
 TEST(JobPlan, KeepsToTheBudgetOfTheWholeJob) {
   JobPlan plan = PlanOf({{.budget = 100, .counted = 5}, {.budget = 100}}, 30);
   int64_t proposed = 0;

@@ -20,7 +20,7 @@ TEST(PruningThread, PrunesByItselfAndSaysWhatWent) {
   FakeClock clock;
   auto store = *SqliteStore::OpenInMemory(clock);
   const int64_t device = store->RegisterDevice({"rpi4-01", "rpi4", "{}", 0})->id;
-  const int64_t epoch = store->GrantLease(device, "job", std::chrono::seconds(30))->epoch;
+  const int64_t epoch = store->GrantLease(device, "job", std::chrono::seconds(30), 0)->epoch;
   ASSERT_TRUE(store->EndLease(device, epoch, LeaseState::kReleased).ok());
   clock.Advance(std::chrono::hours(24 * 10));
   NoFiles files;
