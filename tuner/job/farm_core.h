@@ -194,9 +194,10 @@ class FarmCore {
     JobPlan plan;
     std::unique_ptr<JobSearcher> search;
     std::map<int64_t, OpenTrial> open;
-    std::deque<int64_t> proposed;  // Not released to the workers yet; in order.
-    int devices = 0;               // That could be lent to it.
-    int preparing = 0;             // Tasks with open trials that are not prepared yet.
+    std::deque<int64_t> proposed;                  // Not released to the workers yet; in order.
+    int devices = 0;                               // That could be lent to it.
+    int preparing = 0;                             // Tasks with open trials that are not prepared yet.
+    std::set<size_t> prepare_again, choose_again;  // Tasks whose search is asked once more at retry_at.
     bool is_searching = false, has_its_leases = false;
     bool has_timed_out = false;         // The search has;
     bool are_finals_timed_out = false;  // and what is measured after it.
@@ -249,6 +250,9 @@ class FarmCore {
   void BeginRound(Job& job);
   double FloorOf(const Job& job, size_t task) const;
   void RefuseImpossible(v1::MeasureResult& result);
+  bool IsFarmsOwn(Job& job, const Status& status, std::string_view what);
+  bool HasTrialsOf(const Job& job, size_t task) const;
+  void AskSearchAgain(Job& job);
   void CloseTask(Job& job, size_t task, const Status& why);
   void DropTrials(Job& job, const std::vector<int64_t>& trials);
   void CancelInStore(const std::vector<int64_t>& trials);

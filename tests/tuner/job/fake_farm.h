@@ -175,14 +175,14 @@ class PretendedBuilder : public Builder {
 
 class FakeReference : public ReferenceSource {
  public:
-  explicit FakeReference(Status status) : status_(std::move(status)) {}
-  StatusOr<Reference> Make(const Digest&, const PrimFunc&, uint64_t) override {
-    if (!status_.ok()) return status_;
+  explicit FakeReference(std::function<Status(uint64_t seed)> status) : status_(std::move(status)) {}
+  StatusOr<Reference> Make(const Digest&, const PrimFunc&, uint64_t seed) override {
+    if (const Status status = status_(seed); !status.ok()) return status;
     return Reference{Sha256("reference"), 9, {1e-3}};
   }
 
  private:
-  const Status status_;
+  const std::function<Status(uint64_t seed)> status_;
 };
 
 inline StrategyFactory SearchAtRandom() {
@@ -192,7 +192,7 @@ inline StrategyFactory SearchAtRandom() {
 struct FakeFarmOptions {
   std::string database;  // Empty: in memory.
   PretendedBuild build = TextModule;
-  Status reference;  // Why there is none.
+  std::function<Status(uint64_t seed)> reference = [](uint64_t) { return OkStatus(); };  // Why there is none.
   int slots = 2;
   bool has_worker = true;
   SearchFactory searches = SearchAtRandom;
