@@ -114,6 +114,10 @@ class Store {
   virtual StatusOr<std::vector<DeviceRow>> ListDevices() = 0;
   // What it is from now on, however often it registers. `by`: whose doing it is, for the event.
   virtual Status SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) = 0;
+  virtual Status SetDeviceHealth(int64_t device_id, const HealthRow& health) = 0;
+  // What the device has measured since counts no more: those records become late, and what was the best by them is
+  // decided anew. Returns how many there are.
+  virtual StatusOr<int64_t> DistrustRecords(int64_t device_id, int64_t since_unix_ns) = 0;
   // Raises the device's epoch and lends it for `ttl` in the same transaction. kUnavailable while another lease is in
   // force; one that has run out is expired first.
   virtual StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl) = 0;
