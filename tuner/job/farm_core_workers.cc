@@ -5,6 +5,7 @@
 
 #include "tuner/job/farm_core.h"
 #include "tuner/job/synchronize_check.h"
+#include "tuner/measure/golden.h"
 
 namespace lathe {
 namespace {
@@ -40,6 +41,11 @@ void FarmCore::Synchronize(const v1::SynchronizeRequest& request, Answer answer)
   }
   for (const v1::BuildState& state : heard.finished) TakeBuild(worker, state);
   for (const v1::BuildTask& task : heard.undeliverable) {
+    if (task.trial_id() < 0) {
+      workers_.Done(worker, task.trial_id(), task.attempt());
+      goldens_.Failed(task.trial_id(), Now());
+      continue;
+    }
     const auto failed = store_.FailAttempt({task.trial_id(), task.attempt()}, InfraFailure::kWorkerLost,
                                            fmt::format("worker {} never took it", worker));
     if (!Check(failed.status(), "give up a build")) continue;
@@ -74,6 +80,7 @@ void FarmCore::SendBuild(const Job& job, size_t task, const std::string& worker,
 }
 
 void FarmCore::TakeBuild(const std::string& worker, const v1::BuildState& state) {
+  if (state.trial_id() < 0) return TakeGoldenBuild(worker, state);
   BuildReport report{.trial_id = state.trial_id(), .attempt = state.attempt()};
   const bool is_worker_well = state.has_artifact() || state.failure().error_class() != v1::BUILD_ERROR_CLASS_WORKER;
   Check(is_worker_well ? OkStatus() : Unavailable(state.failure().message()), "build at worker " + worker);
@@ -183,7 +190,7 @@ void FarmCore::AssignBuilds() {
   for (bool has_assigned = true; has_assigned;) {
     has_assigned = false;
     for (const auto& [worker, polls] : polls_) {  // A worker that does not ask just now gets its tasks when it does.
-      if (!polls.empty() && workers_.Capacity(worker) > 0) has_assigned |= AssignOne(worker);
+      if (!polls.empty() && workers_.Capacity(worker) > 0) has_assigned |= AssignGolden(worker) || AssignOne(worker);
     }
   }
 }
@@ -266,7 +273,8 @@ void FarmCore::AnswerPoll(const std::string& worker) {
   for (const std::string& raw : needed) {
     const StatusOr<Digest> digest = Digest::FromBytes(raw);
     if (!digest.ok()) continue;
-    const StatusOr<Workload> workload = store_.GetWorkload(*digest);
+    const StatusOr<Workload> workload =
+        *digest == Golden().workload.digest ? StatusOr<Workload>(Golden().workload) : store_.GetWorkload(*digest);
     if (!Check(workload.status(), "read a workload")) continue;
     v1::WorkloadText& text = *response.add_workloads();
     text.set_digest(raw);

@@ -198,6 +198,7 @@ struct FakeFarmOptions {
   SearchFactory searches = SearchAtRandom;
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)> wrap;  // Around the store, if given.
   size_t most_jobs = 16;
+  bool checks_devices = false;
   std::function<StatusOr<std::unique_ptr<MachineAuthenticator>>(Store&)> make_authenticator = {};
   Clock* clock = &SystemClock();  // The coordinator's; workers and devices live by the real one.
 };
@@ -218,6 +219,7 @@ class FakeFarm {
         .searches = options_.searches,
         .schedulers = [] { return MakeRoundRobinScheduler(); },
         .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); },
+        .checks_devices = options_.checks_devices,
         .most_jobs = options_.most_jobs,
         .clock = options_.clock,
         .make_authenticator = options_.make_authenticator};
