@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "support/file.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -34,9 +35,9 @@ class File {
 
 Status FileError(std::string_view verb, const std::string& path) {
   const int error = errno;
-  const auto code = error == ENOSPC || error == EDQUOT ? StatusCode::kResourceExhausted
-                    : error == ENOENT                  ? StatusCode::kNotFound
-                                                       : StatusCode::kUnavailable;
+  const auto code = MeansFullDisk(error) ? StatusCode::kResourceExhausted
+                    : error == ENOENT    ? StatusCode::kNotFound
+                                         : StatusCode::kUnavailable;
   return Status(code, fmt::format("{} {}: {}", verb, path, std::strerror(error)));
 }
 

@@ -15,6 +15,8 @@
 
 namespace lathe {
 
+bool MeansFullDisk(int error) { return error == ENOSPC || error == EDQUOT; }
+
 StatusOr<std::string> ReadWholeFile(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return NotFound(fmt::format("read {}: {}", path, std::strerror(errno)));

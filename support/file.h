@@ -8,6 +8,9 @@
 
 namespace lathe {
 
+// Of an errno: the disk or a quota is full, which passes.
+bool MeansFullDisk(int error);
+
 // The file's bytes. NotFound if it cannot be opened, InvalidArgument if it is a folder, Unavailable if reading fails.
 StatusOr<std::string> ReadWholeFile(const std::string& path);
 

@@ -7,15 +7,13 @@
 #include <cstring>
 #include <filesystem>
 
+#include "support/file.h"
+
 namespace lathe::sqlite {
 namespace {
 
 // How long a statement waits for another process that holds a lock for a moment (recovery after a crash).
 constexpr int kBusyTimeoutMillis = 5000;
-
-bool MeansFullDisk(int system_error) {
-  return system_error == ENOSPC || system_error == EDQUOT || system_error == EFBIG;
-}
 
 struct Meaning {
   StatusCode code;
@@ -29,7 +27,7 @@ Meaning MeaningOf(int code, int system_error) {
     case SQLITE_IOERR:
       // A full disk is SQLITE_FULL; a quota or a size limit shows as a failed write, and a failed COMMIT has lost its
       // errno.
-      if (code == SQLITE_IOERR_WRITE || MeansFullDisk(system_error)) {
+      if (code == SQLITE_IOERR_WRITE || MeansFullDisk(system_error) || system_error == EFBIG) {
         return {StatusCode::kResourceExhausted, "free some space or raise the quota and repeat"};
       }
       return {StatusCode::kUnavailable, "check the disk and repeat"};

@@ -121,6 +121,13 @@ void DeviceRegistry::SetService(const std::string& name, const ServiceState& ser
   if (it != devices_.end()) it->second.service = service;
 }
 
+void DeviceRegistry::SetHeldBack(const std::string& name, bool is_held_back) {
+  if (is_held_back)
+    held_back_.insert(name);
+  else
+    held_back_.erase(name);
+}
+
 const DeviceEntry* DeviceRegistry::Find(const std::string& name) const {
   const auto it = devices_.find(name);
   return it == devices_.end() ? nullptr : &it->second;
@@ -134,7 +141,7 @@ bool DeviceRegistry::Suits(const DeviceWish& wish, const std::string& name) cons
 bool DeviceRegistry::CanTakeLease(const std::string& name) const {
   const DeviceEntry* entry = Find(name);
   return entry != nullptr && entry->is_connected && entry->state == DeviceState::kOnline &&
-         entry->service.service == DeviceService::kInService;
+         entry->service.service == DeviceService::kInService && !held_back_.contains(name);
 }
 
 }  // namespace lathe

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,10 +60,13 @@ class DeviceRegistry {
   std::optional<TimePoint> NextDeadline() const { return deadlines_.First(); }
   void SetEpoch(const std::string& name, int64_t epoch);
   void SetService(const std::string& name, const ServiceState& service);  // Of an unknown device: ignored.
+  // From now on nobody gets a lease but by LeaseClaimed. Also of a device that has not come yet.
+  void SetHeldBack(const std::string& name, bool is_held_back);
 
   const DeviceEntry* Find(const std::string& name) const;
   bool Suits(const DeviceWish& wish, const std::string& name) const;  // Of an unknown device: false.
-  bool CanTakeLease(const std::string& name) const;                   // Connected, online and in service.
+  bool CanTakeLease(const std::string& name) const;  // Connected, online, in service and not held back.
+  bool IsHeldBack(const std::string& name) const { return held_back_.contains(name); }
   const std::map<std::string, DeviceEntry>& devices() const { return devices_; }
 
  private:
@@ -71,6 +75,7 @@ class DeviceRegistry {
   void SetDeadline(const std::string& name, const DeviceEntry& entry);
 
   std::map<std::string, DeviceEntry> devices_;
+  std::set<std::string> held_back_;
   Deadlines<std::string> deadlines_;
 };
 

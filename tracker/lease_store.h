@@ -54,6 +54,10 @@ std::string ReservationId(std::string_view user, std::string_view request);  // 
 bool IsReservation(std::string_view request_id);
 std::string_view ReservedBy(std::string_view request_id);  // USER; empty: it is no reservation.
 
+// A lease of the farm's own, to find out whether the device measures what it should. Nobody renews it.
+std::string HealthCheckId(std::string_view device);  // "health:DEVICE"
+bool IsHealthCheck(std::string_view request_id);
+
 enum class LeaseEnd { kReleased, kExpired, kRevoked };
 
 struct LiveLease {

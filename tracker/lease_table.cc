@@ -11,6 +11,7 @@ namespace lathe {
 namespace {
 
 constexpr std::string_view kReserved = "reserved:";
+constexpr std::string_view kHealth = "health:";
 
 // A lease of before a restart, whose holder has not asked for it again yet.
 FairShare::Owner OwnerOf(const LeaseRecord& record) {
@@ -24,6 +25,10 @@ std::string ReservationId(std::string_view user, std::string_view request) {
 }
 
 bool IsReservation(std::string_view request_id) { return request_id.starts_with(kReserved); }
+
+std::string HealthCheckId(std::string_view device) { return fmt::format("{}{}", kHealth, device); }
+
+bool IsHealthCheck(std::string_view request_id) { return request_id.starts_with(kHealth); }
 
 std::string_view ReservedBy(std::string_view request_id) {
   if (!IsReservation(request_id)) return "";
@@ -100,6 +105,28 @@ void LeaseTable::On(const RequestWithdrawn& event, TimePoint now, Actions& actio
     On(LeaseReleased{held->second, leases_.at(held->second).record.epoch}, now, actions);
 }
 
+bool LeaseTable::CanBeClaimed(const std::string& device) const {
+  const DeviceEntry* entry = devices_.Find(device);
+  return entry != nullptr && entry->is_connected && entry->state == DeviceState::kOnline && !leases_.contains(device) &&
+         !pending_.contains(device);
+}
+
+void LeaseTable::On(const LeaseClaimed& event, TimePoint now, Actions& actions) {
+  if (!CanBeClaimed(event.device)) {
+    actions.push_back(AnswerEnded{event.device, 0, event.request_id, "somebody has it, or it is away"});
+    return;
+  }
+  const DeviceRecord& record = devices_.Find(event.device)->record;
+  Request request{.request_id = event.request_id,
+                  .owner = {"", event.request_id},
+                  .priority = kHighestPriority,
+                  .lasts = event.lasts,
+                  .since = now};
+  actions.push_back(PersistGrant{{event.device, 0, event.request_id, record.key}, record.epoch, event.lasts});
+  share_.Began(request.owner, now);
+  pending_[event.device] = {std::move(request)};
+}
+
 void LeaseTable::On(const LeaseRenewed& event, TimePoint now, Actions& actions) {
   const auto it = leases_.find(event.device);
   if (it == leases_.end() || it->second.record.epoch != event.epoch) {
@@ -127,14 +154,14 @@ void LeaseTable::On(const GrantCommitted& event, TimePoint now, Actions& actions
   share_.Ended(pending.request.owner, now);
   may_grant_ = true;
   if (!event.status.ok()) {
-    PutBack(pending);
+    PutBack(pending, event.device, event.status.message(), actions);
     retries_.Set(event.device, now + kGrantRetryAfter);
     return;
   }
   if (!CanHave(pending.request, event.device)) {
     free_.reset();
     actions.push_back(PersistEnd{event.device, event.epoch, LeaseEnd::kRevoked});
-    return PutBack(pending);
+    return PutBack(pending, event.device, "it is no longer there", actions);
   }
   const LeaseRecord lease{event.device, event.epoch, pending.request.request_id,
                           devices_.Find(event.device)->record.key};
@@ -145,15 +172,20 @@ void LeaseTable::On(const GrantCommitted& event, TimePoint now, Actions& actions
     actions.push_back(AnswerGranted{lease});
 }
 
-// It keeps its place.
-void LeaseTable::PutBack(const PendingGrant& pending) {
-  if (!pending.is_withdrawn) line_.push_front(pending.request);
+// It keeps its place, if it has one.
+void LeaseTable::PutBack(const PendingGrant& pending, const std::string& device, const std::string& why,
+                         Actions& actions) {
+  if (IsHealthCheck(pending.request.request_id))
+    actions.push_back(AnswerEnded{device, 0, pending.request.request_id, why});
+  else if (!pending.is_withdrawn)
+    line_.push_front(pending.request);
 }
 
 bool LeaseTable::CanHave(const Request& request, const std::string& device) const {
   const DeviceEntry* entry = devices_.Find(device);
-  return entry != nullptr && entry->state != DeviceState::kLost && entry->state != DeviceState::kStalled &&
-         entry->service.service == DeviceService::kInService && devices_.Suits(request.wish, device);
+  const bool is_there = entry != nullptr && entry->state != DeviceState::kLost && entry->state != DeviceState::kStalled;
+  if (IsHealthCheck(request.request_id)) return is_there;
+  return is_there && entry->service.service == DeviceService::kInService && devices_.Suits(request.wish, device);
 }
 
 // A person who works on a board restarts it, and keeps it.
@@ -187,7 +219,8 @@ void LeaseTable::On(const TimePassed&, TimePoint now, Actions& actions) {
 void LeaseTable::Hold(const LeaseRecord& record, const Request& request, TimePoint now) {
   const bool is_reservation = IsReservation(record.request_id);
   const bool is_new = is_reservation && !request.request_id.empty();  // Else it is restored.
-  const TimePoint ends = now + (is_reservation ? request.lasts : kLeaseTtl);
+  const bool is_check = IsHealthCheck(record.request_id) && !request.request_id.empty();
+  const TimePoint ends = now + (is_reservation || is_check ? request.lasts : kLeaseTtl);
   const TimePoint expires = is_new ? std::min(ends, now + kReservationPatience) : ends;
   device_of_[record.request_id] = record.device;
   leases_[record.device] = {record, expires, request.owner, request.priority, LevelOf(request, now), ends, !is_new};
@@ -378,7 +411,7 @@ LeaseTable::Line::const_iterator LeaseTable::Find(const std::string& request_id)
 
 std::string LeaseTable::KnownKeys() const {
   struct Count {
-    int all = 0, leased = 0, stalled = 0, drained = 0, quarantined = 0, lost = 0;
+    int all = 0, leased = 0, stalled = 0, drained = 0, quarantined = 0, checked = 0, lost = 0;
   };
   std::map<std::string, Count> keys;
   for (const auto& [name, entry] : devices_.devices()) {
@@ -392,6 +425,8 @@ std::string LeaseTable::KnownKeys() const {
       ++count.quarantined;
     else if (entry.state == DeviceState::kStalled)
       ++count.stalled;
+    else if (devices_.IsHeldBack(name) && entry.state == DeviceState::kOnline)
+      ++count.checked;
     else if (!devices_.CanTakeLease(name))
       ++count.lost;
   }
@@ -405,6 +440,7 @@ std::string LeaseTable::KnownKeys() const {
     add(count.stalled, "stalled");
     add(count.drained, "drained");
     add(count.quarantined, "quarantined");
+    add(count.checked, "being checked");
     add(count.lost, "not connected");
     text += ")";
   }
@@ -442,10 +478,12 @@ std::string LeaseTable::WhyNotNow(const std::string& device, const DeviceWish& w
     return entry->is_connected ? fmt::format("it is {}", DeviceStateName(entry->state)) : "it is not connected";
   if (std::string why = wish.WhyNot(entry->record.key, entry->traits); !why.empty()) return why;
   if (const auto lease = leases_.find(device); lease != leases_.end()) {
+    if (IsHealthCheck(lease->second.record.request_id)) return "it is being checked";
     const std::string_view user = ReservedBy(lease->second.record.request_id);
     return user.empty() ? "lent to " + lease->second.record.request_id : fmt::format("reserved by {}", user);
   }
-  return pending_.contains(device) ? "about to be lent to " + pending_.at(device).request.request_id : "";
+  if (pending_.contains(device)) return "about to be lent to " + pending_.at(device).request.request_id;
+  return devices_.IsHeldBack(device) ? "it is about to be checked" : "";
 }
 
 }  // namespace lathe

@@ -47,6 +47,13 @@ struct LeaseRequested {
 struct RequestWithdrawn {
   std::string request_id;
 };  // Also ends the lease if it has been granted meanwhile.
+// Of a device that CanBeClaimed says so of, whatever its service: not in line, and before whoever is. If it cannot be
+// had, or the store cannot write it, the answer is AnswerEnded.
+struct LeaseClaimed {
+  std::string device;
+  std::string request_id;  // HealthCheckId
+  Duration lasts{};
+};
 struct LeaseRenewed {
   std::string device;
   int64_t epoch;
@@ -73,8 +80,8 @@ struct HeldDevice {
 };
 struct DevicesChanged {};  // One may have become free.
 struct TimePassed {};
-using LeaseEvent = std::variant<LeaseRequested, RequestWithdrawn, LeaseRenewed, LeaseReleased, GrantCommitted,
-                                DeviceGone, DevicesChanged, TimePassed>;
+using LeaseEvent = std::variant<LeaseRequested, RequestWithdrawn, LeaseClaimed, LeaseRenewed, LeaseReleased,
+                                GrantCommitted, DeviceGone, DevicesChanged, TimePassed>;
 
 // Actions, to be done in order.
 struct PersistGrant {
@@ -118,6 +125,8 @@ class LeaseTable {
   std::optional<TimePoint> NextDeadline() const;
 
   const LeaseRecord* LeaseOf(const std::string& device) const;
+  // It is there, and nobody has it or is about to.
+  bool CanBeClaimed(const std::string& device) const;
   // When it runs out unless it is renewed.
   std::optional<TimePoint> ExpiryOf(const std::string& device) const;
   // One sentence for a request in line: `needs device key "pi4"; known keys: "local" (2, 1 leased)`. Empty if it does
@@ -166,6 +175,7 @@ class LeaseTable {
 
   void On(const LeaseRequested& event, TimePoint now, Actions& actions);
   void On(const RequestWithdrawn& event, TimePoint now, Actions& actions);
+  void On(const LeaseClaimed& event, TimePoint now, Actions& actions);
   void On(const LeaseRenewed& event, TimePoint now, Actions& actions);
   void On(const LeaseReleased& event, TimePoint now, Actions& actions);
   void On(const GrantCommitted& event, TimePoint now, Actions& actions);
@@ -175,7 +185,7 @@ class LeaseTable {
   bool AskAgain(const LeaseRequested& event, TimePoint now, Actions& actions);
   // It is not lost, and still what the request asks for.
   bool CanHave(const Request& request, const std::string& device) const;
-  void PutBack(const PendingGrant& pending);
+  void PutBack(const PendingGrant& pending, const std::string& device, const std::string& why, Actions& actions);
   void Hold(const LeaseRecord& record, const Request& request, TimePoint now);
   void Drop(const std::string& device, TimePoint now);  // Its lease is no more.
   void End(const std::string& device, LeaseEnd why, const std::string& reason, TimePoint now, Actions& actions);

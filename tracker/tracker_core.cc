@@ -27,7 +27,10 @@ std::vector<TrackerAction> TrackerCore::Step(const TrackerEvent& event, TimePoin
           Note(devices_.Stalled(e.device, e.reason, now), now, actions);
         else if constexpr (std::is_same_v<Event, DeviceServiceSet>)
           SetService(e, now, actions);
-        else if constexpr (std::is_same_v<Event, GrantCommitted>) {
+        else if constexpr (std::is_same_v<Event, DeviceHeldBack>) {
+          devices_.SetHeldBack(e.device, e.is_held_back);
+          if (!e.is_held_back) Apply(DevicesChanged{}, now, actions);
+        } else if constexpr (std::is_same_v<Event, GrantCommitted>) {
           if (e.status.ok()) devices_.SetEpoch(e.device, e.epoch);
           Apply(e, now, actions);
         } else {

@@ -33,9 +33,13 @@ struct DeviceServiceSet {
   std::string device;
   ServiceState service;
 };  // It is in the store. One that is quarantined loses its lease.
-using TrackerEvent =
-    std::variant<DeviceReported, DeviceHeard, DeviceLeft, DeviceStalled, DeviceServiceSet, LeaseRequested,
-                 RequestWithdrawn, LeaseRenewed, LeaseReleased, GrantCommitted, TimePassed>;
+struct DeviceHeldBack {
+  std::string device;
+  bool is_held_back = true;
+};  // While it is, nobody in line gets it; who has it keeps it.
+using TrackerEvent = std::variant<DeviceReported, DeviceHeard, DeviceLeft, DeviceStalled, DeviceServiceSet,
+                                  DeviceHeldBack, LeaseRequested, RequestWithdrawn, LeaseClaimed, LeaseRenewed,
+                                  LeaseReleased, GrantCommitted, TimePassed>;
 
 struct PersistDevice {
   DeviceRecord record;

@@ -15,6 +15,7 @@
 #include "compiler/schedule/schedule.h"
 #include "compiler/script/parser.h"
 #include "compiler/transform/inline_private_functions.h"
+#include "support/file.h"
 #include "support/status_macros.h"
 
 namespace lathe {
@@ -80,13 +81,18 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+Status OutputError(const std::string& path) {
+  const bool is_full = MeansFullDisk(errno);
+  return Status(is_full ? StatusCode::kResourceExhausted : StatusCode::kFailedPrecondition,
+                fmt::format("write {}: {}; {}choose another output path", path, std::strerror(errno),
+                            is_full ? "free some space or " : ""));
+}
+
 Status WriteWhole(int fd, std::string_view bytes, const std::string& path) {
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0)
-      return ResourceExhausted(
-          fmt::format("write {}: {}; free some space or choose another output path", path, std::strerror(errno)));
+    if (written <= 0) return OutputError(path);
     bytes.remove_prefix(static_cast<size_t>(written));
   }
   return OkStatus();
@@ -95,12 +101,10 @@ Status WriteWhole(int fd, std::string_view bytes, const std::string& path) {
 Status WriteArtifact(const std::string& path, std::string_view bytes) {
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0)
-    return FailedPrecondition(fmt::format("write {}: {}; choose another output path", path, std::strerror(errno)));
+  if (fd < 0) return OutputError(path);
   Status status = WriteWhole(fd, bytes, path);
   close(fd);
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0)
-    status = FailedPrecondition(fmt::format("write {}: {}; choose another output path", path, std::strerror(errno)));
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) status = OutputError(path);
   if (!status.ok()) unlink(temporary.c_str());
   return status;
 }

@@ -37,6 +37,7 @@ class Server::Search : public JobSearcher {
           PreparedTask{.measurement = Measurement(tasks_[task].name),
                        .untuned_trace = Sha256(TraceText(server_.plan_.seed, tasks_[task].id, 0)),
                        .flops = 1000};
+      if (server_.is_full_) prepared = Status(ResourceExhausted("build the reference: No space left on device"));
       if (server_.life_ > 1 && server_.unpreparable.contains(tasks_[task].id))
         prepared = Status(FailedPrecondition("compute the reference: ended by SIGSEGV"));
       server_.core_->OnPrepared(job_id_, task, std::move(prepared));
@@ -78,6 +79,7 @@ class Server::Search : public JobSearcher {
     return proposed;
   }
   StatusOr<PreparedFinals> Choose(size_t task) {
+    if (server_.is_full_) return ResourceExhausted("build the reference: No space left on device");
     PreparedFinals finals{.measurement = Measurement(tasks_[task].name), .finalists = {}, .rounds = {}, .known = {}};
     ASSIGN_OR_RETURN(const std::vector<TuningRecord> history, WholeHistory(*server_.store_, tasks_[task].key));
     ASSIGN_OR_RETURN(const std::vector<BestAnswer> best, server_.store_->QueryBest(std::span(&tasks_[task].key, 1)));
@@ -447,6 +449,12 @@ StatusOr<int64_t> Server::BlobSize(const Digest& digest) {
   const auto it = blobs_.find(digest);
   if (it == blobs_.end()) return NotFound("no such blob");
   return static_cast<int64_t>(it->second.size());
+}
+
+StatusOr<Digest> Server::PutBlob(const std::string& content) {
+  if (is_full_) return ResourceExhausted("No space left on device");
+  blobs_[Sha256(content)] = content;
+  return Sha256(content);
 }
 
 std::unique_ptr<JobSearcher> Server::BeginSearch(const JobRow& job, const JobSpec&, const std::vector<TaskRow>& tasks) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -20,6 +21,13 @@ TEST(File, IsReadWhole) {
   EXPECT_EQ(*ReadWholeFile(folder / "file"), bytes);
   EXPECT_EQ(ReadWholeFile(folder / "none").code(), StatusCode::kNotFound);
   EXPECT_THAT(ReadWholeFile(folder.path()).status().message(), HasSubstr("it is a folder; name a file"));
+}
+
+TEST(File, TellsAFullDiskFromWhatDoesNotPass) {
+  EXPECT_TRUE(MeansFullDisk(ENOSPC));
+  EXPECT_TRUE(MeansFullDisk(EDQUOT));
+  EXPECT_FALSE(MeansFullDisk(EACCES));
+  EXPECT_FALSE(MeansFullDisk(0));
 }
 
 TEST(File, IsWrittenWhereALinkPointsAndNeverOverAPipe) {

@@ -76,6 +76,52 @@ TEST_F(TrackerTest, RequestsAskedTwiceAreOneRequest) {
   EXPECT_THAT(tracker_.WhyWaiting("r3"), HasSubstr("1 before it in line"));
 }
 
+TEST_F(TrackerTest, NobodyInLineGetsADeviceThatIsHeldBackUntilItIsNot) {
+  Step(DeviceHeldBack{"a"});
+  Connect("a");
+  EXPECT_TRUE(Only<PersistGrant>(Step(Ask("job-1/0", "local"))).empty());
+  EXPECT_EQ(tracker_.leases().WhyNotNow("a", {}), "it is about to be checked");
+  EXPECT_THAT(tracker_.WhyWaiting("job-1/0"), HasSubstr("\"local\" (1, 1 being checked)"));
+  const auto claimed = Only<PersistGrant>(Step(LeaseClaimed{"a", HealthCheckId("a"), seconds(60)}));
+  ASSERT_EQ(claimed.size(), 1u);
+  EXPECT_EQ(claimed[0].ttl, seconds(60));
+  EXPECT_EQ(Only<AnswerGranted>(Step(GrantCommitted{"a", "health:a", OkStatus(), 7})).size(), 1u);
+  EXPECT_EQ(tracker_.leases().WhyNotNow("a", {}), "it is being checked");
+  Live(seconds(50), {"a"});
+  EXPECT_NE(tracker_.LeaseOf("a"), nullptr) << "nobody renews it, and it lasts";
+  EXPECT_TRUE(Only<PersistGrant>(Step(LeaseReleased{"a", 7})).empty());
+  const auto granted = Only<PersistGrant>(Step(DeviceHeldBack{"a", false}));
+  ASSERT_EQ(granted.size(), 1u);
+  EXPECT_EQ(granted[0].lease.request_id, "job-1/0");
+}
+
+TEST_F(TrackerTest, AClaimWaitsForNobodyAndIsToldThatItCannotBeHad) {
+  const auto why_not = [&](const std::vector<TrackerAction>& actions) {
+    const auto ended = Only<AnswerEnded>(actions);
+    return ended.size() == 1 ? ended[0].request_id + ": " + ended[0].reason : "";
+  };
+  const LeaseClaimed claim{"a", HealthCheckId("a"), seconds(60)};
+  EXPECT_EQ(why_not(Step(claim)), "health:a: somebody has it, or it is away");
+  Connect("a");
+  const LeaseRecord lease = Grant("r1");
+  EXPECT_EQ(why_not(Step(claim)), "health:a: somebody has it, or it is away");
+  Step(LeaseReleased{"a", lease.epoch});
+  EXPECT_EQ(Only<PersistGrant>(Step(claim)).size(), 1u);
+  EXPECT_EQ(why_not(Step(GrantCommitted{"a", "health:a", Unavailable("disk full"), 0})), "health:a: disk full");
+  EXPECT_EQ(tracker_.WhyWaiting("health:a"), "") << "it is not in line";
+}
+
+TEST_F(TrackerTest, AQuarantinedDeviceCanBeClaimedAndNotBeLent) {
+  Connect("a");
+  Step(DeviceServiceSet{"a", {DeviceService::kQuarantined, "it is slow"}});
+  EXPECT_TRUE(Only<PersistGrant>(Step(Ask("r1", "local"))).empty());
+  EXPECT_EQ(Only<PersistGrant>(Step(LeaseClaimed{"a", HealthCheckId("a"), seconds(60)})).size(), 1u);
+  EXPECT_EQ(Only<AnswerGranted>(Step(GrantCommitted{"a", "health:a", OkStatus(), 1})).size(), 1u);
+  Live(seconds(60), {"a"});
+  EXPECT_EQ(Only<AnswerEnded>(Step(TimePassed{})).size(), 1u);
+  EXPECT_EQ(tracker_.LeaseOf("a"), nullptr);
+}
+
 TEST_F(TrackerTest, ServesTheOldestFirst) {
   Connect("a");
   const LeaseRecord lease = Grant("r1");

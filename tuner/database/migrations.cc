@@ -40,9 +40,12 @@ constexpr std::string_view kAskedSql =
 constexpr std::string_view kOperatingSql =
 #include "operating_sql.inc"
     ;
-constexpr Migration kMigrations[] = {{1, kSchemaSql},     {2, kForeignSql}, {3, kMaxErrorSql},  {4, kFinalSql},
-                                     {5, kModelRoundSql}, {6, kAttemptSql}, {7, kCountSql},     {8, kRetainSql},
-                                     {9, kIdentitySql},   {10, kAskedSql},  {11, kOperatingSql}};
+constexpr std::string_view kHealthSql =
+#include "health_sql.inc"
+    ;
+constexpr Migration kMigrations[] = {{1, kSchemaSql},     {2, kForeignSql}, {3, kMaxErrorSql},   {4, kFinalSql},
+                                     {5, kModelRoundSql}, {6, kAttemptSql}, {7, kCountSql},      {8, kRetainSql},
+                                     {9, kIdentitySql},   {10, kAskedSql},  {11, kOperatingSql}, {12, kHealthSql}};
 
 struct FileState {
   int64_t application_id = 0, version = 0, tables = 0;

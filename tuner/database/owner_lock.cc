@@ -10,6 +10,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "support/file.h"
+
 namespace lathe {
 namespace {
 
@@ -33,7 +35,7 @@ std::string OwnerWords(int fd) {
 
 StatusCode CodeOf(int error) {
   if (error == ENOENT) return StatusCode::kNotFound;
-  if (error == ENOSPC || error == EDQUOT) return StatusCode::kResourceExhausted;
+  if (MeansFullDisk(error)) return StatusCode::kResourceExhausted;
   if (error == EACCES || error == EPERM) return StatusCode::kPermissionDenied;
   return StatusCode::kFailedPrecondition;
 }

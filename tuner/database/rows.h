@@ -14,6 +14,7 @@
 #include "support/role.h"
 #include "support/status.h"
 #include "tracker/lease_store.h"
+#include "tuner/job/device_health.h"
 #include "tuner/job/trial_state.h"
 
 namespace lathe {
@@ -279,6 +280,16 @@ struct NewDevice {
   std::string facts;       // JSON.
   int64_t epoch_seen = 0;  // The highest epoch the device remembers; the row never falls below it.
 };
+// As device_health.h has it; times by the wall clock, 0: none.
+struct HealthRow {
+  HealthState state = HealthState::kUnknown;
+  std::string words;
+  double golden_ns = 0;
+  std::optional<Digest> golden_module;
+  int64_t failed_checks = 0;
+  int64_t checked_unix_ns = 0, probe_unix_ns = 0;
+  bool operator==(const HealthRow&) const = default;
+};
 struct DeviceRow {
   int64_t id = 0;
   std::string name, device_class, facts;
@@ -286,6 +297,7 @@ struct DeviceRow {
   int64_t registered_unix_ns = 0, last_seen_unix_ns = 0;
   ServiceState service;
   int64_t service_unix_ns = 0;  // Since when; 0: from the beginning.
+  HealthRow health;
 };
 enum class LeaseState : uint8_t { kGranted, kReleased, kExpired, kRevoked };
 struct LeaseRow {

@@ -219,25 +219,29 @@ StatusOr<std::vector<TuningRecord>> ReadFinals(Connection& db, int64_t key_id, s
   return records;
 }
 
+// Traces of the key ?1 that a round of finals found wrong, or that died there.
+#define LATHE_FAILED_IN_FINALS                                                                                   \
+  "(SELECT trace_id FROM record INDEXED BY record_final WHERE key_id = ?1 AND final_round > 0 AND late = 0 AND " \
+  "status "                                                                                                      \
+  "NOT IN ('OK', 'NOISY', 'CENSORED'))"
+
+// Of a key that has no best.
+Status ChooseAmongScreened(Connection& db, int64_t key_id) {
+  return db.Run(
+      "INSERT INTO best (key_id, record_id, status, median_ns, final_round) SELECT key_id, id, status, median_ns, 0 "
+      "FROM "
+      "record WHERE key_id = ?1 AND final_round = 0 AND late = 0 AND status IN ('OK', 'NOISY') AND trace_id NOT "
+      "IN " LATHE_FAILED_IN_FINALS " ORDER BY status <> 'OK', median_ns, id LIMIT 1",
+      key_id);
+}
+
 // A best that a final found wrong, or that died there, gives way.
 Status WithdrawFailed(Connection& db, int64_t key_id) {
-  constexpr std::string_view kFailed =
-      "(SELECT trace_id FROM record INDEXED BY record_final WHERE key_id = ?1 AND final_round > 0 AND late = 0 AND "
-      "status NOT IN ('OK', "
-      "'NOISY', 'CENSORED'))";
   RETURN_IF_ERROR(
-      db.Run("DELETE FROM best WHERE key_id = ?1 AND (SELECT trace_id FROM record WHERE id = "
-             "best.record_id) IN " +
-                 std::string(kFailed),
+      db.Run("DELETE FROM best WHERE key_id = ?1 AND (SELECT trace_id FROM record WHERE id = best.record_id) "
+             "IN " LATHE_FAILED_IN_FINALS,
              key_id));
-  if (db.changes() == 0) return OkStatus();
-  return db.Run(
-      "INSERT INTO best (key_id, record_id, status, median_ns, final_round) SELECT key_id, id, status, "
-      "median_ns, 0 FROM record WHERE key_id = ?1 AND final_round = 0 AND late = 0 AND status IN ('OK', "
-      "'NOISY') AND "
-      "trace_id NOT IN " +
-          std::string(kFailed) + " ORDER BY status <> 'OK', median_ns, id LIMIT 1",
-      key_id);
+  return db.changes() == 0 ? OkStatus() : ChooseAmongScreened(db, key_id);
 }
 
 }  // namespace
@@ -247,6 +251,20 @@ StatusOr<std::optional<int64_t>> DecideBest(Connection& db, int64_t key_id, std:
   ASSIGN_OR_RETURN(const std::optional<int64_t> winner, SetBestOfFinals(db, key_id, rounds));
   if (!winner) RETURN_IF_ERROR(WithdrawFailed(db, key_id));
   return winner;
+}
+
+Status DecideWithoutLate(Connection& db, int64_t key_id) {
+  RETURN_IF_ERROR(
+      db.Run("UPDATE tuning_key SET measured = (SELECT count(DISTINCT trace_id) FROM record WHERE key_id = ?1 "
+             "AND late = 0) WHERE id = ?1",
+             key_id));
+  RETURN_IF_ERROR(
+      db.Run("DELETE FROM best WHERE key_id = ? AND record_id IN (SELECT id FROM record WHERE id = best.record_id AND "
+             "late = 1)",
+             key_id));
+  if (db.changes() == 0) return OkStatus();
+  ASSIGN_OR_RETURN(const std::optional<int64_t> winner, DecideBest(db, key_id, std::nullopt));
+  return winner ? OkStatus() : ChooseAmongScreened(db, key_id);
 }
 
 StatusOr<std::vector<BestAnswer>> SqliteStore::QueryBest(std::span<const TuningKey> keys) {

@@ -119,9 +119,21 @@ StatusOr<JobRow> ReadJob(Connection& db, int64_t job_id) {
   return *std::move(job);
 }
 
-#define LATHE_DEVICE_QUERY                                                                                        \
-  "SELECT id, name, device_class, facts, epoch, registered_unix_ns, last_seen_unix_ns, service, service_reason, " \
-  "service_unix_ns FROM device "
+#define LATHE_DEVICE_QUERY                                                                                          \
+  "SELECT id, name, device_class, facts, epoch, registered_unix_ns, last_seen_unix_ns, service, service_reason, "   \
+  "service_unix_ns, health, health_words, golden_ns, golden_module, failed_checks, checked_unix_ns, probe_unix_ns " \
+  "FROM device "
+
+HealthRow ReadHealth(const Row& row, int column) {
+  HealthRow health{.state = ParseHealthState(row.String(column)).value_or(HealthState::kUnknown),
+                   .words = row.String(column + 1),
+                   .golden_ns = row.Real(column + 2)};
+  health.golden_module = row.MaybeSha(column + 3);
+  health.failed_checks = row.Int(column + 4);
+  health.checked_unix_ns = row.Int(column + 5);
+  health.probe_unix_ns = row.Int(column + 6);
+  return health;
+}
 
 StatusOr<std::vector<DeviceRow>> ReadDevices(Connection& db, std::optional<int64_t> device_id) {
   std::vector<DeviceRow> devices;
@@ -130,6 +142,7 @@ StatusOr<std::vector<DeviceRow>> ReadDevices(Connection& db, std::optional<int64
         DeviceRow{row.Int(0), row.String(1), row.String(2), row.String(3), row.Int(4), row.Int(5), row.Int(6)});
     device.service = {ParseDeviceService(row.String(7)).value_or(DeviceService::kDrained), row.String(8)};
     device.service_unix_ns = row.Int(9);
+    device.health = ReadHealth(row, 10);
   };
   if (device_id)
     RETURN_IF_ERROR(db.Each(LATHE_DEVICE_QUERY "WHERE id = ?", add, *device_id));

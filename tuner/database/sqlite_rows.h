@@ -59,6 +59,8 @@ StatusOr<InsertedRecord> InsertRecord(sqlite::Connection& db, int64_t key_id, co
 // The winner of the rounds of one task's finals or, without a task, of all of the key's becomes its best; returns its
 // record. Nullopt: nobody won; a best that failed in a round gives way to the best screened candidate that did not.
 StatusOr<std::optional<int64_t>> DecideBest(sqlite::Connection& db, int64_t key_id, std::optional<int64_t> task_id);
+// Some of its records have become late: what is counted, and what is best, is what the others say.
+Status DecideWithoutLate(sqlite::Connection& db, int64_t key_id);
 // One counted result per (trial, attempt, device, epoch, module, policy) of this database.
 StatusOr<Digest> ResultKey(sqlite::Connection& db, int64_t trial_id, int64_t attempt, int64_t device_id, int64_t epoch,
                            const Digest& module_digest, int64_t policy_version);

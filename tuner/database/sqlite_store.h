@@ -85,6 +85,8 @@ class SqliteStore : public Store {
   Status Heartbeat(int64_t device_id) override;
   StatusOr<std::vector<DeviceRow>> ListDevices() override;
   Status SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) override;
+  Status SetDeviceHealth(int64_t device_id, const HealthRow& health) override;
+  StatusOr<int64_t> DistrustRecords(int64_t device_id, int64_t since_unix_ns) override;
   StatusOr<LeaseRow> GrantLease(int64_t device_id, std::string_view holder, Duration ttl, int64_t epoch_floor) override;
   StatusOr<LeaseRow> RenewLease(int64_t device_id, int64_t epoch, Duration ttl) override;
   Status EndLease(int64_t device_id, int64_t epoch, LeaseState end) override;

@@ -123,6 +123,10 @@ class Store {
   virtual StatusOr<std::vector<DeviceRow>> ListDevices() = 0;
   // What it is from now on, however often it registers. `by`: whose doing it is, for the event.
   virtual Status SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) = 0;
+  virtual Status SetDeviceHealth(int64_t device_id, const HealthRow& health) = 0;
+  // What the device has measured since counts no more: those records become late, and what was the best by them is
+  // decided anew. Returns how many there are.
+  virtual StatusOr<int64_t> DistrustRecords(int64_t device_id, int64_t since_unix_ns) = 0;
   // Ends the device's lease if there is one (REVOKED, or EXPIRED if it had run out), raises its epoch to
   // max(epoch, epoch_floor) + 1 and lends it for `ttl`, all in one transaction. Where the disk fails it may have
   // happened.

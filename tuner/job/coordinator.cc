@@ -84,6 +84,7 @@ class Coordinator::Impl : public DeviceGatewayOwner, public FarmPorts {
   void Grant(LeaseGrant grant) override { commits_.Push(std::move(grant)); }
   bool HasBlob(const Digest& digest, int64_t size_bytes) override { return blobs_->HasBlob(digest, size_bytes); }
   StatusOr<int64_t> BlobSize(const Digest& digest) override { return blobs_->Size(digest); }
+  StatusOr<Digest> PutBlob(const std::string& content) override { return blobs_->PutBlob(content); }
   void Pin(const Digest& digest) override { blobs_->Pin(digest); }
   void Unpin(const Digest& digest) override { blobs_->Unpin(digest); }
   std::unique_ptr<JobSearcher> BeginSearch(const JobRow& job, const JobSpec& spec,
@@ -130,6 +131,7 @@ Coordinator::Impl::Impl(CoordinatorOptions options, std::unique_ptr<Store> store
       core_({.schedulers = options_.schedulers,
              .resumes_jobs = options_.resumes_jobs,
              .build_time_limit = options_.build_time_limit,
+             .checks_devices = options_.checks_devices,
              .most_jobs = options_.most_jobs},
             *store_, *this, *options_.clock),
       loop_([this] { return core_.Step(); }) {}

@@ -42,7 +42,8 @@ struct CoordinatorOptions {
   ReferenceOptions reference_options;
   bool resumes_jobs = true;  // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
-  size_t most_jobs = 16;  // As FarmCoreOptions.
+  bool checks_devices = false;  // As FarmCoreOptions.
+  size_t most_jobs = 16;        // As FarmCoreOptions.
   PruningTimes pruning;
   // Decides what is due; must outlive the coordinator, which looks at it whenever something happens. Whoever lets it
   // jump asks the coordinator for something, e.g. Progress.

@@ -33,6 +33,8 @@ FarmCore::FarmCore(FarmCoreOptions options, Store& store, FarmPorts& ports, Cloc
 Status FarmCore::Start() {
   ASSIGN_OR_RETURN(const TrackerSnapshot snapshot, leases_.LoadTracker());
   tracker_ = std::make_unique<TrackerCore>(snapshot, Now());
+  ASSIGN_OR_RETURN(const std::vector<DeviceRow> devices, store_.ListDevices());
+  RestoreHealth(devices);
   RETURN_IF_ERROR(ForEachTrial(store_, {.states = {TrialState::kBuilding}}, [&](const TrialRow& trial) {
     workers_.Restore(trial.worker, Now());  // Builds of workers that may come back.
   }));
@@ -89,6 +91,7 @@ std::optional<TimePoint> FarmCore::Step() {
   if (const auto due = tracker_->NextDeadline(); due && *due <= now) StepTracker(TimePassed{});
   for (const std::string& worker : workers_.PassTime(now)) {
     adopted_workers_.erase(worker);
+    goldens_.WorkerLost(worker);
     Perform("lose worker " + worker, [this, worker] {
       const StatusOr<std::vector<int64_t>> lost = store_.LoseWorker(worker);
       if (!lost.ok()) return lost.status();
@@ -99,6 +102,7 @@ std::optional<TimePoint> FarmCore::Step() {
       return OkStatus();
     });
   }
+  AdvanceHealth();
   BeginWaitingJobs();
   if (counts_devices_) CountDevices();
   std::vector<int64_t> ids;
@@ -124,7 +128,7 @@ std::optional<TimePoint> FarmCore::NextDeadline() {
   std::optional<TimePoint> next = Earlier(tracker_->NextDeadline(), workers_.NextDeadline());
   next = Earlier(next, desk_.NextDeadline());
   next = Earlier(Earlier(next, retry_effects_at_), retry_commits_at_);
-  next = Earlier(next, waiting_retry_at_);
+  next = Earlier(Earlier(next, waiting_retry_at_), NextHealthDeadline(now));
   for (const auto& [worker, polls] : polls_) {
     for (const Poll& poll : polls) next = Earlier(next, poll.deadline);
   }

@@ -24,8 +24,10 @@
 #include "tuner/job/best_check.h"
 #include "tuner/job/build_merge.h"
 #include "tuner/job/device_desk.h"
+#include "tuner/job/device_health.h"
 #include "tuner/job/farm_statistics.h"
 #include "tuner/job/farm_view.h"
+#include "tuner/job/golden_builds.h"
 #include "tuner/job/job_plan.h"
 #include "tuner/job/job_progress.h"
 #include "tuner/job/job_searcher.h"
@@ -74,6 +76,7 @@ class FarmPorts {
 
   virtual bool HasBlob(const Digest& digest, int64_t size_bytes) = 0;
   virtual StatusOr<int64_t> BlobSize(const Digest& digest) = 0;
+  virtual StatusOr<Digest> PutBlob(const std::string& content) = 0;
   // A pinned blob is kept. Counts.
   virtual void Pin(const Digest& digest) = 0;
   virtual void Unpin(const Digest& digest) = 0;
@@ -90,7 +93,8 @@ struct FarmCoreOptions {
   std::function<std::unique_ptr<TaskScheduler>()> schedulers;
   bool resumes_jobs = true;  // At start, all that have not ended. Else only those that are submitted again.
   Duration build_time_limit = std::chrono::seconds(30);
-  size_t most_jobs = 16;  // At work at once: each is searched in a process. Others wait, oldest first.
+  bool checks_devices = false;  // By the golden kernel (device_health.h); what is off is quarantined.
+  size_t most_jobs = 16;        // At work at once: each is searched in a process. Others wait, oldest first.
 };
 
 class FarmCore {
@@ -213,6 +217,7 @@ class FarmCore {
     std::deque<int64_t> proposed;                      // Not released to the workers yet; in order.
     int devices = 0;                                   // That could be lent to it.
     int preparing = 0;                                 // Tasks with open trials that are not prepared yet.
+    std::set<size_t> prepare_again, choose_again;      // Tasks whose search is asked once more at retry_at.
     bool is_searching = false, has_its_leases = false;
     bool has_timed_out = false;         // The search has;
     bool are_finals_timed_out = false;  // and what is measured after it.
@@ -230,12 +235,19 @@ class FarmCore {
     double peak_gflops = 0, peak_gops = 0;           // The highest; 0: none measured it.
     uint32_t kernel_abi = LATHE_KERNEL_ABI_VERSION;  // The newest that all of them run.
   };
+  // One run of the golden kernel.
+  struct GoldenRun {
+    int64_t id = 0;  // In the place of a trial's; below 0.
+    int64_t epoch = 0;
+    bool is_canary = false;
+  };
   struct Poll {
     Answer answer;
     TimePoint deadline{};
   };
   struct DeviceView {
     std::string key;
+    std::string golden_target;                       // For its architecture; empty: no code is generated for it.
     double peak_gflops = 0, peak_gops = 0;           // As it said; 0: it did not measure them.
     uint32_t kernel_abi = LATHE_KERNEL_ABI_VERSION;  // As it said; 0: from before devices said so.
     std::set<int64_t> measuring;                     // As the device said last.
@@ -271,6 +283,9 @@ class FarmCore {
   void BeginRound(Job& job);
   double FloorOf(const Job& job, size_t task) const;
   void RefuseImpossible(v1::MeasureResult& result);
+  bool IsFarmsOwn(Job& job, const Status& status, std::string_view what);
+  bool HasTrialsOf(const Job& job, size_t task) const;
+  void AskSearchAgain(Job& job);
   void CloseTask(Job& job, size_t task, const Status& why);
   void DropTrials(Job& job, const std::vector<int64_t>& trials);
   void CancelInStore(const std::vector<int64_t>& trials);
@@ -367,6 +382,35 @@ class FarmCore {
   int CountDevices(const DeviceWish& wish) const;  // That could be lent to somebody with this wish.
   void TakeLeasesBack(Job& job);
 
+  // farm_core_health.cc
+  void RestoreHealth(const std::vector<DeviceRow>& devices);
+  DeviceHealthTable::Actions GreetHealth(const v1::DeviceFacts& facts, bool is_new_process);
+  void Apply(const DeviceHealthTable::Actions& actions);
+  void Do(const SaveHealth& action);
+  void Do(const CheckDevice& action);
+  void Do(const PassDevice& action);
+  void Do(const QuarantineDevice& action);
+  void Do(const DistrustSince& action);
+  const GoldenModule* GoldenOf(const DeviceView& view);
+  int64_t NewGoldenId();
+  bool AssignGolden(const std::string& worker);
+  void TakeGoldenBuild(const std::string& worker, const v1::BuildState& state);
+  static v1::MeasureSpec GoldenSpec(const GoldenRun& run, const GoldenModule& module);
+  void TryToCheck(const std::string& device);
+  void HoldBack(const std::string& device, bool is_held_back);
+  void BeginCheck(const LeaseRecord& lease);
+  void TellToCheck(const std::string& device);
+  void GoldenLeaseEnded(const std::string& device, int64_t epoch);
+  std::optional<v1::MeasureSpec> CanaryFor(const std::string& device, const DeviceDesk::Held& held);
+  void TakeGolden(const v1::MeasureResult& result);
+  void GoldenEnded(const std::string& device, GoldenResult result);
+  void NoteStrike(const v1::MeasureResult& result);
+  void SetServiceOfOurs(const std::string& device, const ServiceState& service);
+  void CountAnew();
+  void AdvanceHealth();
+  std::optional<TimePoint> NextHealthDeadline(TimePoint now) const;
+  std::string HealthWords(const std::string& device);
+
   // farm_core_people.cc
   DeviceWish ByName(const DeviceWish& wish) const;
   std::string StoryOf(const Job& job, const std::string& device) const;
@@ -381,6 +425,12 @@ class FarmCore {
   StoreLeaseStore leases_;
   std::unique_ptr<TrackerCore> tracker_;
   DeviceDesk desk_;
+  DeviceHealthTable health_;
+  GoldenBuilds goldens_;
+  std::map<std::string, GoldenRun> golden_runs_;     // By device.
+  Deadlines<std::string> golden_due_, check_again_;  // Of runs in a check; of devices that could not be claimed.
+  std::set<std::string> unchecked_;                  // They wait for a golden kernel, and are used meanwhile.
+  int64_t last_golden_id_ = 0;
   WorkerTable workers_;
   std::map<int64_t, Job> jobs_;
   std::deque<int64_t> waiting_;  // Jobs whose turn comes later.

@@ -112,7 +112,9 @@ void FarmCore::OnDeviceUp(const v1::Hello& hello) {
   for (const v1::Current::Trial& trial : hello.current().trials())
     view.trials_at_greeting.insert({trial.trial_id(), trial.attempt()});
   view.spooled_at_greeting = {hello.spooled_keys().begin(), hello.spooled_keys().end()};
+  const DeviceHealthTable::Actions health = GreetHealth(facts, is_new_process);
   StepTracker(DeviceReported{{facts.name(), facts.key(), FactsJson(facts), hello.epoch_seen()}, TraitsOf(facts)});
+  Apply(health);
   counts_devices_ = true;
   if (!GiveUpWhatItDiedOf(facts.name()) && is_new_process) GiveUpTheFirstGiven(facts.name());
   OnDeviceHeard(facts.name(), hello.current());
@@ -180,6 +182,7 @@ bool FarmCore::FailAtHand(const std::string& device, int64_t trial, InfraFailure
 
 void FarmCore::OnDeviceDown(const std::string& device, const std::string&) {
   SetMeasuring(devices_[device], {});
+  health_.Left(device);
   StepTracker(DeviceLeft{device});
 }
 
@@ -206,7 +209,9 @@ void FarmCore::Do(const PersistDevice& action) {
 void FarmCore::Do(const DeviceChange& action) {
   ports_.Log(fmt::format("device \"{}\" is {}: {}", action.device, DeviceStateName(action.to), action.reason));
   counts_devices_ = true;
+  if (action.to == DeviceState::kOnline && health_.WantsCheck(action.device)) check_again_.Set(action.device, Now());
   if (action.to != DeviceState::kLost) return;
+  health_.Lost(action.device);
   if (const LeaseRecord* lease = tracker_->LeaseOf(action.device); lease != nullptr && IsReservation(lease->request_id))
     return;  // It has no trials, and stays a person's.
   Perform("lose device " + action.device, [this, device = action.device] {
@@ -245,10 +250,12 @@ void FarmCore::Do(const PersistRenewal& action) {
 
 void FarmCore::Do(const PersistEnd& action) {
   Perform("end a lease", [this, action] { return leases_.PersistEnd(action.device, action.epoch, action.why); });
+  GoldenLeaseEnded(action.device, action.epoch);
 }
 
 void FarmCore::Do(const AnswerGranted& action) {
   ++counters_.leases_granted;
+  if (IsHealthCheck(action.lease.request_id)) return BeginCheck(action.lease);
   if (IsReservation(action.lease.request_id)) return TellToRest(action.lease.device, action.lease.epoch);
   desk_.Granted(action.lease, Now());
   if (tracker_->devices().Find(action.lease.device)->service.service != DeviceService::kInService)
@@ -268,6 +275,10 @@ void FarmCore::Do(const AnswerGranted& action) {
 }
 
 void FarmCore::Do(const AnswerEnded& action) {
+  if (IsHealthCheck(action.request_id)) {
+    check_again_.Set(action.device, Now() + kRetryAfter);
+    return action.epoch > 0 ? TellToRest(action.device, action.epoch) : void();
+  }
   ++counters_.leases_taken_back;
   ports_.Log(fmt::format("lease of \"{}\" ended: {}", action.device, action.reason));
   const auto held = desk_.HeldBy(action.device);
@@ -416,12 +427,17 @@ void FarmCore::TellDevices() {
 void FarmCore::TellDevice(const std::string& name, DeviceView& view) {
   const auto held = desk_.HeldBy(name);
   if (!held) return;
+  std::vector<const v1::MeasureSpec*> specs;
+  for (const int64_t trial : held->trials) specs.push_back(&view.specs.at(trial));
+  const std::optional<v1::MeasureSpec> canary = CanaryFor(name, *held);
+  if (canary) specs.insert(specs.begin() + 1, &*canary);  // After what is being measured.
+  if (specs.size() > kMaxDesiredSpecs) specs.pop_back();
   std::vector<TrialAttempt> wanted;
-  for (const int64_t trial : held->trials) wanted.push_back({trial, view.specs.at(trial).attempt()});
+  for (const v1::MeasureSpec* spec : specs) wanted.push_back({spec->trial_id(), spec->attempt()});
   if (held->epoch == view.told_epoch && wanted == view.told) return;
   v1::Desired desired;
   desired.set_epoch(held->epoch);
-  for (const int64_t trial : held->trials) *desired.add_specs() = view.specs.at(trial);
+  for (const v1::MeasureSpec* spec : specs) *desired.add_specs() = *spec;
   if (!ports_.SetDesired(name, std::move(desired)).ok()) return;  // It is away; the tracker knows.
   view.told = std::move(wanted);
   view.told_epoch = held->epoch;
@@ -535,7 +551,7 @@ void FarmCore::OnDeviceHeard(const std::string& device, const v1::Current& curre
   if (former != view.declared) view.progressed = Now();
   std::set<int64_t> measuring;
   for (const v1::Current::Trial& trial : current.trials()) {
-    if (trial.phase() != v1::TRIAL_PHASE_MEASURING) continue;
+    if (trial.phase() != v1::TRIAL_PHASE_MEASURING || trial.trial_id() < 0) continue;
     measuring.insert(trial.trial_id());
     const OpenTrial* open = FindOpen(trial.trial_id());
     if (open == nullptr || open->state != TrialState::kAssigned) continue;
@@ -564,6 +580,7 @@ void FarmCore::SetMeasuring(DeviceView& view, std::set<int64_t> trials) {
 }
 
 void FarmCore::OnResult(v1::MeasureResult result) {
+  if (result.trial_id() < 0) return TakeGolden(result);
   RefuseImpossible(result);
   Job* job = JobOfTrial(result.trial_id());
   const bool is_latest = job != nullptr && job->open.at(result.trial_id()).attempt == result.attempt();
@@ -615,6 +632,7 @@ void FarmCore::NoteAnswer(const v1::MeasureResult& result, const StatusOr<Commit
   if (answer->ack == Ack::kStale) ++counters_.results_stale;
   if (answer->ack == Ack::kDuplicate) ++counters_.results_repeated;
   if (answer->ack != Ack::kAccepted) return;
+  NoteStrike(result);
   ++counters_.results_accepted;
   if (const std::optional<RunResult> row = ToRunResult(result, 0))
     ++counters_.measurements[row->outcome];

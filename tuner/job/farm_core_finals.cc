@@ -51,6 +51,10 @@ void FarmCore::OnFinalists(int64_t job_id, size_t task, StatusOr<PreparedFinals>
   if (it == jobs_.end()) return;
   Job& job = it->second;
   FinalsView& finals = job.finals[task];
+  if (IsFarmsOwn(job, prepared.status(), fmt::format("choose finalists of task \"{}\"", job.tasks[task].name))) {
+    job.choose_again.insert(task);
+    return;
+  }
   if (std::exchange(finals.is_adopting, false)) job.preparing = std::max(0, job.preparing - 1);
   if (!prepared.ok())
     ports_.Log(fmt::format("finals of task \"{}\": {}", job.tasks[task].name, prepared.status().message()));

@@ -172,6 +172,8 @@ void FarmCore::OnSearchBroken(int64_t job_id, const Status& why) {
   job.broken = why.message();
   job.is_searching = false;
   job.preparing = 0;
+  job.prepare_again.clear();
+  job.choose_again.clear();
   job.plan.AbandonRound();
   for (size_t task = 0; task < job.tasks.size(); ++task) {
     if (job.failures[task].empty()) CloseTask(job, task, why);
@@ -184,7 +186,14 @@ void FarmCore::OnPrepared(int64_t job_id, size_t index, StatusOr<PreparedTask> p
   const auto it = jobs_.find(job_id);
   if (it == jobs_.end()) return;
   Job& job = it->second;
+  const bool is_farms_own =
+      IsFarmsOwn(job, prepared.status(), fmt::format("prepare task \"{}\"", job.tasks[index].name));
+  if (is_farms_own && HasTrialsOf(job, index)) {
+    job.prepare_again.insert(index);
+    return;
+  }
   job.preparing = std::max(0, job.preparing - 1);
+  if (is_farms_own) return;  // It is prepared when its turn comes again.
   if (!prepared.ok()) return CloseTask(job, index, prepared.status());
   TaskStanding& task = job.plan.task(index);
   task.flops = prepared->flops;
@@ -193,6 +202,24 @@ void FarmCore::OnPrepared(int64_t job_id, size_t index, StatusOr<PreparedTask> p
   job.prepared[index] = *std::move(prepared);
   ports_.Pin(job.prepared[index]->measurement.reference.blob);
   if (store_.SetTaskState(job.tasks[index].id, JobState::kRunning).ok()) job.tasks[index].state = JobState::kRunning;
+}
+
+// A full disk, a builder that somebody killed: trouble, which says nothing about the task. Whatever failed is tried
+// again at retry_at.
+bool FarmCore::IsFarmsOwn(Job& job, const Status& status, std::string_view what) {
+  const bool is_farms_own = IsWorthRetrying(status.code());
+  if (is_farms_own) job.retry_at = Now() + kRetryAfter;
+  if (is_farms_own || status.ok()) Check(status, what);
+  return is_farms_own;
+}
+
+bool FarmCore::HasTrialsOf(const Job& job, size_t task) const {
+  return std::ranges::any_of(job.open, [&](const auto& entry) { return entry.second.task == task; });
+}
+
+void FarmCore::AskSearchAgain(Job& job) {
+  for (const size_t task : std::exchange(job.prepare_again, {})) job.search->Prepare(task);
+  for (const size_t task : std::exchange(job.choose_again, {})) job.search->ChooseFinalists(task);
 }
 
 // The task cannot be tuned: it ends, the others go on.
@@ -226,10 +253,9 @@ void FarmCore::OnProposed(int64_t job_id, size_t index, StatusOr<std::vector<Pro
     const bool is_closed = job.plan.tasks()[index].is_closed;
     job.plan.RoundEnded(index, 0);
     job.plan.task(index).is_closed = is_closed;  // The store's trouble says nothing about the space.
-    if (!is_closed && job.failures[index].empty()) {
-      Check(proposed.status(), "propose trials");
-      job.retry_at = Now() + kRetryAfter;
-    }
+    if (is_closed || !job.failures[index].empty()) return;
+    if (job.prepared[index]) Check(proposed.status(), "propose trials");  // Else what kept it from being prepared.
+    job.retry_at = Now() + kRetryAfter;
     return;
   }
   troubles_.Succeeded("propose trials");
@@ -258,6 +284,7 @@ void FarmCore::Advance(Job& job) {
   if (job.retry_at && *job.retry_at <= Now()) job.retry_at.reset();
   KeepTime(job);
   const bool may_act = !job.retry_at;
+  if (may_act) AskSearchAgain(job);
   if (may_act && job.preparing == 0) {
     if (!std::exchange(job.has_its_leases, true)) TakeLeasesBack(job);
     Release(job);

@@ -22,8 +22,8 @@ StatusOr<const DeviceEntry*> FindDevice(const DeviceRegistry& devices, const std
 FarmView FarmCore::View() {
   FarmView farm;
   for (const auto& [name, entry] : tracker_->devices().devices()) {
-    DeviceStanding& device =
-        farm.devices.emplace_back(DeviceStanding{name, entry.state, tracker_->leases().WhyNotNow(name, {}), {}});
+    DeviceStanding& device = farm.devices.emplace_back(
+        DeviceStanding{name, entry.state, tracker_->leases().WhyNotNow(name, {}), {}, HealthWords(name)});
     if (const auto view = devices_.find(name); view != devices_.end())
       device.measuring.assign(view->second.measuring.begin(), view->second.measuring.end());
   }
@@ -37,7 +37,7 @@ FarmStatistics FarmCore::Statistics() {
     const LeaseRecord* lease = tracker_->LeaseOf(name);
     std::string what = "free";
     if (lease != nullptr)
-      what = IsReservation(lease->request_id) ? "reserved" : "lent";
+      what = IsReservation(lease->request_id) ? "reserved" : IsHealthCheck(lease->request_id) ? "checked" : "lent";
     else if (entry.service.service != DeviceService::kInService)
       what = DeviceServiceName(entry.service.service);
     else if (!tracker_->devices().CanTakeLease(name))
@@ -121,7 +121,13 @@ Status FarmCore::Release(const std::string& device, const Petitioner& who) {
     StepTracker(LeaseReleased{device, lease->epoch});
     return OkStatus();
   }
-  if (is_out && who.is_admin) return SetDeviceService(device, {}, who.name);
+  if (is_out && who.is_admin) {
+    const bool was_quarantined = entry->service.service == DeviceService::kQuarantined;
+    RETURN_IF_ERROR(SetDeviceService(device, {}, who.name));
+    if (was_quarantined) Apply(health_.Released(device, Now()));
+    TryToCheck(device);
+    return OkStatus();
+  }
   if (is_out)
     return PermissionDenied(fmt::format("release \"{}\": it is {} ({}); an admin may put it back into service", device,
                                         DeviceServiceName(entry->service.service), entry->service.reason));

@@ -5,6 +5,7 @@
 
 #include "tuner/job/farm_core.h"
 #include "tuner/job/synchronize_check.h"
+#include "tuner/measure/golden.h"
 
 namespace lathe {
 namespace {
@@ -40,6 +41,11 @@ void FarmCore::Synchronize(const v1::SynchronizeRequest& request, Answer answer)
   }
   TakeBuilds(worker, heard.finished);
   for (const v1::BuildTask& task : heard.undeliverable) {
+    if (task.trial_id() < 0) {
+      workers_.Done(worker, task.trial_id(), task.attempt());
+      goldens_.Failed(task.trial_id(), Now());
+      continue;
+    }
     const auto failed = store_.FailAttempt({task.trial_id(), task.attempt()}, InfraFailure::kWorkerLost,
                                            fmt::format("worker {} never took it", worker));
     if (!Check(failed.status(), "give up a build")) continue;
@@ -75,8 +81,13 @@ void FarmCore::SendBuild(const Job& job, size_t task, const std::string& worker,
 
 void FarmCore::TakeBuilds(const std::string& worker, const std::vector<v1::BuildState>& states) {
   std::vector<BuildReport> reports;
-  for (const v1::BuildState& state : states)
+  for (const v1::BuildState& state : states) {
+    if (state.trial_id() < 0) {
+      TakeGoldenBuild(worker, state);
+      continue;
+    }
     if (auto report = ReportOf(worker, state)) reports.push_back(*std::move(report));
+  }
   const std::vector<std::optional<CommitAnswer>> answers = CommitBuilds(reports);
   for (size_t i = 0; i < reports.size(); ++i) {
     if (!answers[i]) continue;  // The worker declares it again.
@@ -194,7 +205,8 @@ void FarmCore::AssignBuilds() {
     std::vector<std::string> asking;  // A worker that does not ask just now gets its tasks when it does.
     for (const auto& [worker, polls] : polls_)
       if (!polls.empty() && workers_.Capacity(worker) > 0) asking.push_back(worker);
-    for (const std::string& worker : asking) has_assigned |= AssignSome(worker, static_cast<int64_t>(asking.size()));
+    for (const std::string& worker : asking)
+      has_assigned |= AssignGolden(worker) || AssignSome(worker, static_cast<int64_t>(asking.size()));
   }
 }
 
@@ -275,7 +287,8 @@ void FarmCore::AnswerPoll(const std::string& worker) {
   for (const std::string& raw : needed) {
     const StatusOr<Digest> digest = Digest::FromBytes(raw);
     if (!digest.ok()) continue;
-    const StatusOr<Workload> workload = store_.GetWorkload(*digest);
+    const StatusOr<Workload> workload =
+        *digest == Golden().workload.digest ? StatusOr<Workload>(Golden().workload) : store_.GetWorkload(*digest);
     if (!Check(workload.status(), "read a workload")) continue;
     v1::WorkloadText& text = *response.add_workloads();
     text.set_digest(raw);

@@ -42,9 +42,11 @@ struct FarmCounters {
   int64_t results_accepted = 0, results_repeated = 0, results_stale = 0;
   int64_t leases_granted = 0, leases_taken_back = 0;  // The latter: their holders did not end them.
   int64_t devices_lost = 0, workers_lost = 0;
-  DurationHistogram result_to_commit;  // A result here -> in the store.
-  DurationHistogram built_to_commit;   // An artifact here -> its record in the store, without the measurement.
-  DurationHistogram device_idle;       // A device's idle time between two timed windows, where a trial waited.
+  int64_t checks = 0, canaries = 0, quarantines = 0;  // Of devices, by the golden kernel.
+  std::map<std::string, double> canary_drift;         // By key: of its latest canary, over the baseline minus 1.
+  DurationHistogram result_to_commit;                 // A result here -> in the store.
+  DurationHistogram built_to_commit;  // An artifact here -> its record in the store, without the measurement.
+  DurationHistogram device_idle;      // A device's idle time between two timed windows, where a trial waited.
 };
 
 struct FarmStatistics {

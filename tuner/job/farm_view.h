@@ -15,6 +15,7 @@ struct DeviceStanding {
   DeviceState state = DeviceState::kLost;
   std::string not_now;             // Why it cannot be lent now: "lent to job-12/0"; empty: it is free.
   std::vector<int64_t> measuring;  // Trials, as it said last.
+  std::string health;              // In words: "good"; empty: nobody checks it.
 };
 struct WorkerStanding {
   std::string name;

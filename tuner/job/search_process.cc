@@ -265,8 +265,8 @@ class SearchProcess::Impl {
 
   Status PutBlob(const v1::SearchBlobFile& message, v1::SearchStored& stored) {
     if (message.size_bytes() < 0 || message.size_bytes() > kMostReferenceBytes)
-      return ResourceExhausted(fmt::format("keep a reference: {} bytes, at most {}; tune a smaller workload",
-                                           message.size_bytes(), kMostReferenceBytes));
+      return FailedPrecondition(fmt::format("keep a reference: {} bytes, at most {}; tune a smaller workload",
+                                            message.size_bytes(), kMostReferenceBytes));
     const std::string path =
         fmt::format("{}/references/lathe-search-{}.blob", options_.begin.directory(), child_.pid());
     ASSIGN_OR_RETURN(const std::string content, ReadWholeFile(path));

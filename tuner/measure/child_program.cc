@@ -83,7 +83,9 @@ Status RunChildProgram(const std::vector<std::string>& arguments, Duration limit
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
     return FailedPrecondition("ended by SIGSYS: it made a system call, which no kernel may");
   if (WIFSIGNALED(status)) return FailedPrecondition(fmt::format("ended by SIG{}", sigabbrev_np(WTERMSIG(status))));
-  return FailedPrecondition(said.empty() ? fmt::format("exit code {}", WEXITSTATUS(status)) : FirstLine(said));
+  const bool is_full = WEXITSTATUS(status) == kExitDiskFull;
+  return Status(is_full ? StatusCode::kResourceExhausted : StatusCode::kFailedPrecondition,
+                said.empty() ? fmt::format("exit code {}", WEXITSTATUS(status)) : FirstLine(said));
 }
 
 std::string ProgramBeside(const std::string& name) {

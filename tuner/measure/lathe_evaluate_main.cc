@@ -27,6 +27,7 @@
 #include "runtime/artifact.h"
 #include "runtime/context.h"
 #include "runtime/kernel_call.h"
+#include "tuner/measure/child_program.h"
 
 namespace lathe {
 namespace {
@@ -36,6 +37,12 @@ constexpr int64_t kPieceElements = 1 << 16;
 int Fail(const std::string& why) {
   std::fprintf(stderr, "%s\n", why.c_str());
   return 1;
+}
+
+int FailToWrite(const char* path) {
+  const bool is_full = errno == ENOSPC || errno == EDQUOT;
+  const int exit_code = Fail(std::string("write ") + path + ": " + ErrnoText(errno));
+  return is_full ? kExitDiskFull : exit_code;
 }
 
 RuntimeResult<DType> ParseDType(std::string_view name) {
@@ -120,7 +127,7 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
   RuntimeResult<std::unique_ptr<ThreadPool>> pool = ThreadPool::Create(1);
   if (!pool.ok()) return Fail(pool.error().message);
   const int file = open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (file < 0) return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
+  if (file < 0) return FailToWrite(output_path);
   if (const RuntimeError error = ConfineTo(artifact_path); !error.ok()) return Fail(error.message);
   RuntimeResult<Artifact> artifact = Artifact::Open(artifact_path);
   if (!artifact.ok()) return Fail(artifact.error().message);
@@ -178,10 +185,10 @@ int Run(const char* artifact_path, const char* kernel_name, uint64_t seed, std::
   for (const Buffer& buffer : buffers) {
     if (!buffer.meta->is_written) continue;
     if (!WriteOutput(file, buffer.meta->dtype, buffer.memory.data(), CountElements(buffer.shape).value_or(0))) {
-      return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
+      return FailToWrite(output_path);
     }
   }
-  if (close(file) != 0) return Fail(std::string("write ") + output_path + ": " + ErrnoText(errno));
+  if (close(file) != 0) return FailToWrite(output_path);
   return 0;
 }
 

@@ -123,7 +123,16 @@ Status WriteFile(const std::string& path, std::string_view content) {
   std::error_code error;
   if (file) fs::rename(aside, path, error);
   if (file && !error) return OkStatus();
-  return Unavailable(fmt::format("write {}: {}", path, error ? error.message() : std::strerror(errno)));
+  const int why = error ? error.value() : errno;
+  fs::remove(aside, error);
+  return Status(MeansFullDisk(why) ? StatusCode::kResourceExhausted : StatusCode::kUnavailable,
+                fmt::format("write {}: {}", path, std::strerror(why)));
+}
+
+// The function is at fault, not whoever builds it.
+bool IsRefused(const BuildOutcome& outcome) {
+  const auto* failed = std::get_if<BuildFailed>(&outcome);
+  return failed != nullptr && failed->kind != BuildFailed::Kind::kBroken;
 }
 
 std::string CacheKey(const Digest& workload, uint64_t seed) {
@@ -219,13 +228,14 @@ StatusOr<std::string> ReferenceMaker::BuildWidened(const PrimFunc& func) {
   const StatusOr<Schedule> scheduled = DefaultSchedule(widened, host);
   if (scheduled.ok()) request.trace_json = scheduled->trace().ToJson();
   ASSIGN_OR_RETURN(BuildOutcome outcome, Build(request));
-  if (std::holds_alternative<BuildFailed>(outcome) && request.trace_json != kUnscheduled) {
+  if (IsRefused(outcome) && request.trace_json != kUnscheduled) {
     request.trace_json = kUnscheduled;  // Plain loops are slow, but there is little that they can break.
     ASSIGN_OR_RETURN(outcome, Build(request));
   }
   const auto* failed = std::get_if<BuildFailed>(&outcome);
   if (failed == nullptr) return std::move(std::get<BuiltModule>(outcome).bytes);
-  return FailedPrecondition(fmt::format("build the float64 reference of {}: {}", func.name, failed->message));
+  return Status(IsRefused(outcome) ? StatusCode::kFailedPrecondition : failed->code,
+                fmt::format("build the float64 reference of {}: {}", func.name, failed->message));
 }
 
 StatusOr<BuildOutcome> ReferenceMaker::Build(const BuildRequest& request) {

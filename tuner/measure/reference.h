@@ -31,7 +31,7 @@ class ReferenceSource {
  public:
   virtual ~ReferenceSource() = default;
   // FailedPrecondition where the function itself is at fault (it crashes, writes outside its buffers, gives nothing
-  // finite).
+  // finite). ResourceExhausted, Unavailable: the same call may go well later.
   virtual StatusOr<Reference> Make(const Digest& workload, const PrimFunc& func, uint64_t seed) = 0;
   // Make ends soon, as does every later one; its outcome means nothing. From any thread.
   virtual void Cancel() {}

@@ -35,6 +35,7 @@ struct BuildFailed {
   };
   Kind kind = Kind::kCandidate;
   std::string message;
+  StatusCode code = StatusCode::kUnavailable;  // Of kBroken; kResourceExhausted: the disk is full.
 };
 
 using BuildOutcome = std::variant<BuiltModule, BuildFailed>;

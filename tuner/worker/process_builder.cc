@@ -103,7 +103,8 @@ class ProcessBuilder : public Builder {
       const bool is_disk_full =
           error->kind == BuildErrorKind::kBuildError && error->code == StatusCode::kResourceExhausted;
       if (error->kind == BuildErrorKind::kOutputError || is_disk_full)
-        return BuildFailed{BuildFailed::Kind::kBroken, error->message};
+        return BuildFailed{BuildFailed::Kind::kBroken, error->message,
+                           error->code == StatusCode::kResourceExhausted ? error->code : StatusCode::kUnavailable};
       // Nothing that a compiler does ends in SIGKILL: somebody else ended it.
       const bool was_killed =
           error->kind == BuildErrorKind::kBuilderDied && error->message.starts_with("builder died with SIGKILL");

@@ -13,6 +13,7 @@
 #include "lld/Common/Driver.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/raw_ostream.h"
+#include "support/file.h"
 #include "support/status_macros.h"
 
 LLD_HAS_DRIVER(elf)
@@ -36,7 +37,7 @@ class FileDescriptor {
 Status SystemError(std::string_view what) {
   const int error = errno;
   const std::string message = fmt::format("link: {}: {}", what, std::strerror(error));
-  return error == ENOSPC || error == ENOMEM ? ResourceExhausted(message) : InternalError(message);
+  return MeansFullDisk(error) || error == ENOMEM ? ResourceExhausted(message) : InternalError(message);
 }
 
 StatusOr<FileDescriptor> WriteMemoryFile(std::string_view bytes) {

@@ -151,14 +151,15 @@ TEST_F(MergeFilesTest, ReadsTheSchemaBeforeThisOne) {
     scene.Measure(1, 100);
   }
   Script(
-      "ALTER TABLE device DROP COLUMN service; ALTER TABLE device DROP COLUMN service_reason; "
-      "ALTER TABLE device DROP COLUMN service_unix_ns; ALTER TABLE attempt DROP COLUMN error; "
-      "DELETE FROM migration WHERE version > 10; PRAGMA user_version = 10");
+      "ALTER TABLE device DROP COLUMN health; ALTER TABLE device DROP COLUMN health_words; ALTER TABLE device DROP "
+      "COLUMN golden_ns; ALTER TABLE device DROP COLUMN golden_module; ALTER TABLE device DROP COLUMN failed_checks; "
+      "ALTER TABLE device DROP COLUMN checked_unix_ns; ALTER TABLE device DROP COLUMN probe_unix_ns; "
+      "DELETE FROM migration WHERE version > 11; PRAGMA user_version = 11");
   EXPECT_EQ(Merge(*ours_, **SqliteStore::OpenForMerge(path_)).records.added, 1);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).code(), StatusCode::kFailedPrecondition) << "it is left as it is";
-  Script("DELETE FROM migration WHERE version > 9; PRAGMA user_version = 9");
+  Script("DELETE FROM migration WHERE version > 10; PRAGMA user_version = 10");
   EXPECT_THAT(SqliteStore::OpenForMerge(path_).status().message(),
-              HasSubstr("schema version 9, this build needs 10; open it once for writing to upgrade it"));
+              HasSubstr("schema version 10, this build needs 11; open it once for writing to upgrade it"));
   Script("PRAGMA user_version = 99");
   EXPECT_THAT(SqliteStore::OpenForMerge(path_).status().message(), HasSubstr("schema version 99"));
 }

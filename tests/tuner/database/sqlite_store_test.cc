@@ -98,9 +98,9 @@ TEST_F(SqliteStoreTest, IsReadFromAFolderThatCannotBeWritten) {
 
 TEST_F(SqliteStoreTest, RefusesANewerSchemaAndLeavesItAlone) {
   Open().reset();
-  Script("PRAGMA user_version = 12");
+  Script("PRAGMA user_version = 13");
   const std::string expected =
-      fmt::format("open {}: schema version 12, this build reads up to 11; upgrade or choose another file", path_);
+      fmt::format("open {}: schema version 13, this build reads up to 12; upgrade or choose another file", path_);
   EXPECT_EQ(OpenError().message(), expected);
   EXPECT_EQ(OpenError().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(SqliteStore::OpenReadOnly(path_).status().message(), expected);
@@ -122,7 +122,10 @@ TEST_F(SqliteStoreTest, TakesOverWhatIsUnderWayInAnOlderFileAndPutsALateBestAsid
       "record_in_order; DROP INDEX record_final; ALTER TABLE meta DROP COLUMN samples_judged_to; DROP TABLE "
       "asked; DROP TABLE invitation; DROP TABLE certificate; DROP TABLE token; ALTER TABLE job DROP COLUMN submitter; "
       "ALTER TABLE device DROP COLUMN service; ALTER TABLE device DROP COLUMN service_reason; ALTER TABLE device DROP "
-      "COLUMN service_unix_ns; DELETE FROM migration WHERE version > 5; PRAGMA user_version = 5",
+      "COLUMN service_unix_ns; ALTER TABLE device DROP COLUMN health; ALTER TABLE device DROP COLUMN health_words; "
+      "ALTER TABLE device DROP COLUMN golden_ns; ALTER TABLE device DROP COLUMN golden_module; ALTER TABLE device DROP "
+      "COLUMN failed_checks; ALTER TABLE device DROP COLUMN checked_unix_ns; ALTER TABLE device DROP COLUMN "
+      "probe_unix_ns; DELETE FROM migration WHERE version > 5; PRAGMA user_version = 5",
       late));
   store = Open();
   EXPECT_EQ(*store->CountMeasured(MakeKey()), 1) << "what is counted since step 7 is counted once then";

@@ -396,12 +396,67 @@ TEST(Coordinator, FailsAJobWhoseCandidatesAllFailAndGroupsTheReasons) {
 }
 
 TEST(Coordinator, FailsATaskThatHasNoReference) {
-  FakeFarm farm({.reference = FailedPrecondition("compute the float64 reference of matmul: ended by SIGSEGV")});
+  FakeFarm farm({.reference = [](uint64_t) -> Status {
+    return FailedPrecondition("compute the float64 reference of matmul: ended by SIGSEGV");
+  }});
   farm.AddDevice("d1");
   const int64_t job = farm.Submit(6);
   ASSERT_TRUE(farm.WaitFor(job));
   EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kFailed);
   EXPECT_THAT(farm.store().GetJob(job)->detail, HasSubstr("ended by SIGSEGV"));
+}
+
+// A full disk says nothing about the task: it is prepared when there is room again, as are its finalists.
+TEST(Coordinator, WaitsWhereTheDiskIsFullWhenAReferenceIsBuilt) {
+  constexpr char kWords[] = "build the float64 reference of matmul: write build/1.so: No space left on device";
+  constexpr uint64_t kOfSearch = 1, kOfFinals = 2;  // Seeds of inputs.
+  std::atomic<uint64_t> full_for = kOfSearch;
+  FakeClock clock;
+  FakeFarm farm({.reference = [&](uint64_t seed) -> Status {
+                   if (full_for == seed) return ResourceExhausted(kWords);
+                   return OkStatus();
+                 },
+                 .clock = &clock});
+  farm.AddDevice("d1");
+  const int64_t job = farm.Submit(6);
+  const auto trouble = [&] { return farm.coordinator().CurrentTrouble(); };
+  farm.UntilInTime(clock, [&] { return !trouble().empty() || IsTerminal(farm.store().GetJob(job)->state); });
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kRunning) << farm.store().GetJob(job)->detail;
+  EXPECT_EQ(trouble(), std::string("prepare task \"matmul\": ") + kWords);
+  EXPECT_THAT(farm.coordinator().Why(job)->reasons.front(), HasSubstr(kWords));
+  full_for = kOfFinals;
+  farm.UntilInTime(clock, [&] { return farm.CountStates(job)["OK"] == 6; });
+  farm.UntilInTime(clock, [&] { return !trouble().empty() || IsTerminal(farm.store().GetJob(job)->state); });
+  EXPECT_EQ(trouble(), std::string("choose finalists of task \"matmul\": ") + kWords);
+  full_for = 0;
+  farm.UntilInTime(clock, [&] { return IsTerminal(farm.store().GetJob(job)->state); });
+  EXPECT_EQ(farm.store().GetJob(job)->state, JobState::kDone) << farm.store().GetJob(job)->detail;
+  EXPECT_GT(BestOf(farm, job).final_round, 0);
+  EXPECT_EQ(trouble(), "");
+}
+
+// What is open from before a restart is given to nobody until its task is prepared, and counts no failure meanwhile.
+TEST(Coordinator, LeavesOpenTrialsAloneUntilTheirTaskCanBePrepared) {
+  std::atomic<bool> is_full = false;
+  FakeClock clock;
+  FakeFarm farm({.database = "t.db",
+                 .reference = [&](uint64_t) -> Status {
+                   if (is_full) return ResourceExhausted("the disk is full");
+                   return OkStatus();
+                 },
+                 .clock = &clock});
+  const int64_t job = farm.Submit(6);
+  farm.Until([&] { return farm.CountStates(job)["MEAS_QUEUED"] > 1; });
+  farm.Stop();
+  is_full = true;
+  farm.Start();
+  farm.AddDevice("d1");
+  farm.UntilInTime(clock, [&] { return !farm.coordinator().CurrentTrouble().empty(); });
+  EXPECT_GT(farm.CountStates(job)["MEAS_QUEUED"], 1);
+  is_full = false;
+  farm.UntilInTime(clock, [&] { return IsTerminal(farm.store().GetJob(job)->state); });
+  EXPECT_THAT(farm.CountStates(job), ElementsAre(Pair("OK", 6)));
+  for (const TrialRow& trial : *farm.store().ListTrials({.job_id = job}, {0, 10})) EXPECT_EQ(trial.infra_failures, 0);
 }
 
 TEST(Coordinator, CostsOneTrialForEachKindOfBadKernel) {

@@ -175,14 +175,14 @@ class PretendedBuilder : public Builder {
 
 class FakeReference : public ReferenceSource {
  public:
-  explicit FakeReference(Status status) : status_(std::move(status)) {}
-  StatusOr<Reference> Make(const Digest&, const PrimFunc&, uint64_t) override {
-    if (!status_.ok()) return status_;
+  explicit FakeReference(std::function<Status(uint64_t seed)> status) : status_(std::move(status)) {}
+  StatusOr<Reference> Make(const Digest&, const PrimFunc&, uint64_t seed) override {
+    if (const Status status = status_(seed); !status.ok()) return status;
     return Reference{Sha256("reference"), 9, {1e-3}};
   }
 
  private:
-  const Status status_;
+  const std::function<Status(uint64_t seed)> status_;
 };
 
 inline StrategyFactory SearchAtRandom() {
@@ -192,12 +192,13 @@ inline StrategyFactory SearchAtRandom() {
 struct FakeFarmOptions {
   std::string database;  // Empty: in memory.
   PretendedBuild build = TextModule;
-  Status reference;  // Why there is none.
+  std::function<Status(uint64_t seed)> reference = [](uint64_t) { return OkStatus(); };  // Why there is none.
   int slots = 2;
   bool has_worker = true;
   SearchFactory searches = SearchAtRandom;
   std::function<std::unique_ptr<Store>(std::unique_ptr<Store>)> wrap;  // Around the store, if given.
   size_t most_jobs = 16;
+  bool checks_devices = false;
   std::function<StatusOr<std::unique_ptr<MachineAuthenticator>>(Store&)> make_authenticator = {};
   Clock* clock = &SystemClock();  // The coordinator's; workers and devices live by the real one.
 };
@@ -218,6 +219,7 @@ class FakeFarm {
         .searches = options_.searches,
         .schedulers = [] { return MakeRoundRobinScheduler(); },
         .references = [status = options_.reference] { return std::make_unique<FakeReference>(status); },
+        .checks_devices = options_.checks_devices,
         .most_jobs = options_.most_jobs,
         .clock = options_.clock,
         .make_authenticator = options_.make_authenticator};

@@ -139,6 +139,12 @@ class FaultyStore : public Store {
   StatusOr<std::vector<TuningRecord>> RecordsOfTrial(int64_t trial_id) override {
     return store_->RecordsOfTrial(trial_id);
   }
+  Status SetDeviceHealth(int64_t device_id, const HealthRow& health) override {
+    return Try("SetDeviceHealth", [&] { return store_->SetDeviceHealth(device_id, health); });
+  }
+  StatusOr<int64_t> DistrustRecords(int64_t device_id, int64_t since_unix_ns) override {
+    return Try("DistrustRecords", [&] { return store_->DistrustRecords(device_id, since_unix_ns); });
+  }
   Status SetDeviceService(int64_t device_id, const ServiceState& service, std::string_view by) override {
     return Try("SetDeviceService", [&] { return store_->SetDeviceService(device_id, service, by); });
   }

@@ -20,6 +20,8 @@ TEST(ChildProgram, SaysHowItEnded) {
   EXPECT_THAT(RunShell("echo no such thing >&2; exit 3").message(), HasSubstr("no such thing"));
   EXPECT_THAT(RunShell("kill -SEGV $$").message(), HasSubstr("ended by SIGSEGV"));
   EXPECT_EQ(RunShell("kill -KILL $$").code(), StatusCode::kUnavailable);
+  EXPECT_EQ(RunShell("echo no space >&2; exit 75").message(), "no space");
+  EXPECT_EQ(RunShell("echo no space >&2; exit 75").code(), StatusCode::kResourceExhausted);
   EXPECT_EQ(RunShell("sleep 100000", std::chrono::milliseconds(50)).code(), StatusCode::kDeadlineExceeded);
 }
 
@@ -45,6 +47,18 @@ TEST(Evaluate, NamesAFunctionThatReachesForTheMachine) {
   }
   EXPECT_THAT(evaluate("hostile_stack", "overflows").message(), HasSubstr("ended by SIGSEGV"));
   unlink(output.c_str());
+}
+
+TEST(Evaluate, SaysThatTheDiskIsFull) {
+#ifdef LATHE_SANITIZE
+  GTEST_SKIP() << "sanitizers make calls of their own, so none are forbidden";
+#endif
+  const std::atomic<bool> is_cancelled = false;
+  const Status status = RunChildProgram({LATHE_BIN_DIR "/lathe-evaluate", LATHE_TEST_KERNEL_DIR "/good.so", "add", "1",
+                                         "float32,float32,float32", "/dev/full", std::to_string(256 << 20), "60"},
+                                        kHangGuard, is_cancelled);
+  EXPECT_EQ(status.message(), "write /dev/full: No space left on device (ENOSPC)");
+  EXPECT_EQ(status.code(), StatusCode::kResourceExhausted);
 }
 
 TEST(ChildProgram, EndsWhatTheProgramStarted) {
