@@ -26,6 +26,9 @@ constexpr char kDigestOfRow[] = "CAST(printf('%016x%016d', i * 2654435761 % 4294
 constexpr char kTrialColumns[] =
     "INSERT INTO trial (id, task_id, trace_id, predicted_score, seed, state, attempt, infra_failures, noisy_runs, "
     "not_before_unix_ns, device_id, epoch, module_digest, error, updated_unix_ns) SELECT i, ";
+constexpr char kAttemptColumns[] =
+    "INSERT INTO attempt (trial_id, attempt, worker, device_id, epoch, module_digest, state, claimed_unix_ns, "
+    "ended_unix_ns) ";
 
 void InsertTraces(Connection& db, const std::string& rows, const std::string& json) {
   Must(db.Execute(rows + fmt::format("INSERT INTO trace SELECT i, {}, {} FROM n", kDigestOfRow, json)));
@@ -71,9 +74,10 @@ void InsertRecords(Connection& db, const BigDatabase& big, int64_t now) {
 // Two attempts, an event and an unreferenced blob for each.
 void InsertLeftovers(Connection& db, const BigDatabase& big, int64_t now) {
   const std::string rows = Rows(1, big.trials);
-  Must(db.Execute(rows + fmt::format("INSERT INTO attempt SELECT i, 1, 'w', NULL, NULL, NULL, 'REPORTED', {0}, {0} "
-                                     "FROM n UNION ALL SELECT i, 2, NULL, {1}, 1, {2}, 'REPORTED', {0}, {0} FROM n",
-                                     now, big.device_id, kDigestOfRow)));
+  Must(db.Execute(rows + kAttemptColumns +
+                  fmt::format("SELECT i, 1, 'w', NULL, NULL, NULL, 'REPORTED', {0}, {0} "
+                              "FROM n UNION ALL SELECT i, 2, NULL, {1}, 1, {2}, 'REPORTED', {0}, {0} FROM n",
+                              now, big.device_id, kDigestOfRow)));
   Must(db.Execute(rows + fmt::format("INSERT INTO event (at_unix_ns, kind, job_id, subject_id, detail) SELECT {}, "
                                      "'trial', {}, i, 'OK' FROM n",
                                      now, big.job_id)));
@@ -134,8 +138,9 @@ int64_t BigDatabase::AddRunning(int64_t count) const {
   Must(db->Execute(rows + kTrialColumns +
                    fmt::format("1, i, 0.5, i, 'RUNNING', 2, 0, 0, 0, {}, {}, {}, '', {} FROM n", device_id, epoch,
                                kDigestOfRow, now)));
-  Must(db->Execute(rows + fmt::format("INSERT INTO attempt SELECT i, 2, NULL, {}, {}, {}, 'HELD', {}, NULL FROM n",
-                                      device_id, epoch, kDigestOfRow, now)));
+  Must(db->Execute(
+      rows + kAttemptColumns +
+      fmt::format("SELECT i, 2, NULL, {}, {}, {}, 'HELD', {}, NULL FROM n", device_id, epoch, kDigestOfRow, now)));
   Must(
       db->Execute(rows + fmt::format("INSERT INTO blob SELECT {}, 1000, 'artifact', 1, {} FROM n", kDigestOfRow, now)));
   Must(db->Execute("COMMIT"));

@@ -65,7 +65,7 @@ class ListedCandidates : public SearchStrategy {
     std::vector<MeasureCandidate> candidates;
     if (per_second_ > 0) {
       count = 1;
-      std::this_thread::sleep_for(std::chrono::seconds(1) / per_second_);
+      std::this_thread::sleep_for(Duration(std::chrono::seconds(1)) / per_second_);
     }
     for (int i = 0; i < count; ++i) {
       MeasureCandidate candidate{.func = func_};
