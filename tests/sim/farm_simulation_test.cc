@@ -72,17 +72,17 @@ TEST_P(PlantTest, IsFound) {
 INSTANTIATE_TEST_SUITE_P(
     Plants, PlantTest,
     testing::Values(PlantCase{Plant::kAcknowledgesBeforeCommit, 50}, PlantCase{Plant::kForgetsPowerLoss, 44},
-                    PlantCase{Plant::kCommitWithoutFence, 52}, PlantCase{Plant::kFailWithoutFence, 109},
-                    PlantCase{Plant::kLeasesByWallClock, 13}, PlantCase{Plant::kWaitsByWallClock, 297},
-                    PlantCase{Plant::kEffectsTriedOnce, 924}, PlantCase{Plant::kCommitsTriedOnce, 13},
-                    PlantCase{Plant::kPauseIsSilence, 65}, PlantCase{Plant::kClosesTasksInMemory, 8},
-                    PlantCase{Plant::kTrustsProgress, 5}, PlantCase{Plant::kTrustsBuilds, 75},
+                    PlantCase{Plant::kCommitWithoutFence, 84}, PlantCase{Plant::kFailWithoutFence, 1007},
+                    PlantCase{Plant::kLeasesByWallClock, 62}, PlantCase{Plant::kWaitsByWallClock, 297},
+                    PlantCase{Plant::kEffectsTriedOnce, 924}, PlantCase{Plant::kCommitsTriedOnce, 36},
+                    PlantCase{Plant::kPauseIsSilence, 65}, PlantCase{Plant::kClosesTasksInMemory, 0},
+                    PlantCase{Plant::kTrustsProgress, 5}, PlantCase{Plant::kTrustsBuilds, 52},
                     PlantCase{Plant::kTwinsTakeTurns, 1}, PlantCase{Plant::kAdoptsNoBuilds, 21},
-                    PlantCase{Plant::kAdoptsNoTrials, 93}, PlantCase{Plant::kLosesBoardsInMemory, 4},
+                    PlantCase{Plant::kAdoptsNoTrials, 24}, PlantCase{Plant::kLosesBoardsInMemory, 4},
                     PlantCase{Plant::kEndsLeasesInMemory, 0}, PlantCase{Plant::kBlamesNobody, 3},
-                    PlantCase{Plant::kRunnerLeftBehind, 0}, PlantCase{Plant::kBoardForgetsEpochs, 66},
-                    PlantCase{Plant::kForgetsBeforeAck, 11}, PlantCase{Plant::kSpoolInMemory, 11},
-                    PlantCase{Plant::kExpiresAtStart, 1281}),
+                    PlantCase{Plant::kRunnerLeftBehind, 0}, PlantCase{Plant::kBoardForgetsEpochs, 95},
+                    PlantCase{Plant::kForgetsBeforeAck, 28}, PlantCase{Plant::kSpoolInMemory, 11},
+                    PlantCase{Plant::kExpiresAtStart, 1281}, PlantCase{Plant::kBelievesSlowBoards, 1}),
     [](const auto& info) {
       std::string name(PlantName(info.param.plant));
       std::erase(name, '-');
