@@ -49,11 +49,18 @@ std::string HolderOf(const v1::Device& device, int64_t now) {
   return fmt::format("{}, reserved for {}", device.reserved_by(), FormatSeconds(std::max(left, 0.0)));
 }
 
+// Of a farm that checks nothing: nothing. What is wrong with a quarantined one its state says already.
+std::string HealthOf(const v1::Device& device) {
+  if (device.health() == v1::DEVICE_HEALTH_BAD) return "bad";
+  if (!device.health_words().empty()) return Shorten(device.health_words(), 40);
+  return device.health() == v1::DEVICE_HEALTH_GOOD ? "good" : "";
+}
+
 void Print(const v1::ListDevicesResponse& response) {
-  TextTable table({"NAME", "KEY", "STATE", "LENT TO", "LAST SEEN", "WHAT"});
+  TextTable table({"NAME", "KEY", "STATE", "HEALTH", "LENT TO", "LAST SEEN", "WHAT"});
   const int64_t now = SystemClock().UnixNanos();
   for (const v1::Device& device : response.devices()) {
-    table.Add({device.name(), device.key(), StateOf(device), HolderOf(device, now),
+    table.Add({device.name(), device.key(), StateOf(device), HealthOf(device), HolderOf(device, now),
                FormatAge(device.last_seen_unix_ns(), now), Describe(device.facts())});
   }
   if (table.empty()) {

@@ -150,6 +150,12 @@ std::string_view DeviceServiceText(v1::DeviceService service) {
   }
 }
 
+std::string_view DeviceHealthText(v1::DeviceHealth health) {
+  static constexpr std::string_view kNames[] = {"", "UNKNOWN", "PROBATION", "GOOD", "BAD"};
+  const auto number = static_cast<size_t>(health);
+  return number < std::size(kNames) ? kNames[number] : "";
+}
+
 Json ToJson(const v1::Worker& worker) {
   return {{"name", worker.name()},
           {"slots", worker.slots()},
@@ -170,6 +176,11 @@ Json ToJson(const v1::Device& device) {
                {"last_seen_unix_ns", device.last_seen_unix_ns()},
                {"service", DeviceServiceText(device.service())},
                {"service_reason", device.service_reason()},
+               {"health", DeviceHealthText(device.health())},
+               {"health_words", device.health_words()},
+               {"golden_ns", device.golden_ns()},
+               {"checked_unix_ns", device.checked_unix_ns()},
+               {"probe_unix_ns", device.probe_unix_ns()},
                {"reserved_by", device.reserved_by().empty() ? Json(nullptr) : Json(device.reserved_by())},
                {"not_now", device.not_now()},
                {"measuring", Json::array()},

@@ -24,6 +24,7 @@ nlohmann::ordered_json ToJson(const v1::TaskExplanation& told);
 std::string_view JobStateText(v1::JobState state);              // "RUNNING"
 std::string_view DeviceStateText(v1::DeviceState state);        // "ONLINE"
 std::string_view DeviceServiceText(v1::DeviceService service);  // "IN_SERVICE"
+std::string_view DeviceHealthText(v1::DeviceHealth health);     // "PROBATION"
 std::string HexOf(std::string_view digest);
 // One document on stdout, with line breaks; or one line of a stream of them. Bytes that are no UTF-8 become U+FFFD.
 void PrintJson(const nlohmann::ordered_json& json);

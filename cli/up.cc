@@ -32,7 +32,7 @@ namespace {
 
 struct UpOptions {
   std::string database, base_model, listen = "127.0.0.1:7431", device_listen = "127.0.0.1:7432";
-  bool has_local_device = false, as_json = false;
+  bool has_local_device = false, checks_devices = false, as_json = false;
   std::string device_key = "local", cpus;
   int slots = 0;
   std::string status_listen;  // Empty: nowhere.
@@ -55,7 +55,8 @@ class Farm {
     if (!options.base_model.empty()) {
       ASSIGN_OR_RETURN(farm->base_model_, ReadBaseModel(options.base_model));
     }
-    RETURN_IF_ERROR(options.has_local_device ? farm->StartEmbedded(options, database) : farm->StartAlone(database));
+    RETURN_IF_ERROR(options.has_local_device ? farm->StartEmbedded(options, database)
+                                             : farm->StartAlone(options, database));
     return farm;
   }
   ~Farm() { gate_.End(); }
@@ -85,7 +86,7 @@ class Farm {
                                                      .log = LogLine}));
     return OkStatus();
   }
-  Status StartAlone(const std::string& database) {
+  Status StartAlone(const UpOptions& options, const std::string& database) {
     const std::string files = database + ".files";
     ASSIGN_OR_RETURN(std::unique_ptr<SqliteStore> store, SqliteStore::Open(database));
     CoordinatorOptions coordinator{.directory = files,
@@ -95,6 +96,7 @@ class Farm {
                                    .base_model = base_model_,
                                    .reference_options = {.program = ProgramBeside("lathe-evaluate")},
                                    .resumes_jobs = false,
+                                   .checks_devices = options.checks_devices,
                                    .make_authenticator = RegistrarOf(database),
                                    .log = LogLine};
     ASSIGN_OR_RETURN(coordinator_, Coordinator::Create(std::move(coordinator), std::move(store), gate_));
@@ -231,6 +233,8 @@ void AddUp(CLI::App& app, int& exit_code) {
   verb->add_option(
       "--status-listen", options->status_listen,
       "for Prometheus and probes: /metrics, /healthz, /readyz on HOST:PORT of this machine; default: nowhere");
+  CLI::Option* checks = verb->add_flag("--check-devices", options->checks_devices,
+                                       "quarantine devices on which the golden kernel is wrong, or off by 10 %");
   CLI::Option* local =
       verb->add_flag("--local-device", options->has_local_device, "with a worker and a device of this machine");
   verb->add_option("--device", options->device_key, "the local device's key")->capture_default_str()->needs(local);
@@ -238,6 +242,7 @@ void AddUp(CLI::App& app, int& exit_code) {
   verb->add_option("--slots", options->slots, "builds at once of the local worker; default: one per CPU")
       ->check(WholeNumber(1, kMostThreads))
       ->needs(local);
+  checks->excludes(local);
   verb->add_flag("--json", options->as_json,
                  "one line on stdout once everything is up: the real addresses (docs/formats/cli_json.md)");
   verb->callback([options, &exit_code] { exit_code = EndVerb(Serve(*options)); });

@@ -128,6 +128,22 @@ TEST_F(OperatingTest, ADrainedDeviceStaysOutOfServiceThroughARestartUntilItIsRel
   EXPECT_THAT(again.words, HasSubstr("it is neither reserved nor taken out of service"));
 }
 
+TEST_F(OperatingTest, ADeviceIsCheckedByTheGoldenKernelBeforeItWorks) {
+  const int cpu = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)) - 1;
+  StartServer({"--check-devices", "--status-listen", "127.0.0.1:0"});
+  StartDevice(cpu);
+  const auto device = [&] { return Ask({"devices", "--json"}).json["devices"][0]; };
+  Until([&] { return device()["state"] == "ONLINE"; });
+  EXPECT_EQ(device()["health_words"], "unchecked: no worker of the server's release has built the golden kernel");
+  EXPECT_EQ(device()["not_now"], "") << "it is used meanwhile";
+  workers.push_back(StartWorker(cpu));
+  Until([&] { return device()["health"] == "GOOD"; });
+  EXPECT_GT(device()["checked_unix_ns"], 0);  // Its time counts only where nobody disturbs it.
+  const int64_t job = Submit(HostJob("after the check", 3, "host")).id();
+  EXPECT_EQ(WatchToItsEnd(job).state(), v1::JOB_STATE_DONE);
+  EXPECT_THAT(Page("/metrics"), HasSubstr("lathe_device_checks_total 1\n"));
+}
+
 TEST_F(OperatingTest, APersonHasADeviceWhileAJobWaitsForIt) {
   StartServer();
   workers.push_back(StartWorker(0));

@@ -18,6 +18,7 @@ void Board::Start() {
   DeviceSessionOptions options;
   options.facts.set_name(name_);
   options.facts.set_key("local");
+  options.facts.set_arch("x86_64");
   options.facts.set_kernel_abi(LATHE_KERNEL_ABI_VERSION);
   options.instance = world_.random.Next();
   for (const auto& [key, result] : spool_) options.spooled.push_back(result);
@@ -250,6 +251,7 @@ void Board::Measure(RunnerId id) {
   const std::string trace = TraceOf(blobs_.at(*Digest::FromBytes(spec.module().digest())));
   v1::MeasureResult outcome;
   outcome.set_status(v1::MEASURE_STATUS_OK);
+  const double median_ns = MedianOf(trace) * (number_ == plan_.slow_board ? kSlowness : 1);
   switch (FateOf(trace)) {
     case Fate::kHangs:
       return;
@@ -266,7 +268,7 @@ void Board::Measure(RunnerId id) {
         outcome.set_message("no space left on device");
         break;
       }
-      for (int i = 0; i < 5; ++i) outcome.add_samples_ns(MedianOf(trace) + i);
+      for (int i = 0; i < 5; ++i) outcome.add_samples_ns(median_ns + i);
       break;
     case Fate::kWrong:
       outcome.set_status(v1::MEASURE_STATUS_WRONG_RESULT);
@@ -278,9 +280,9 @@ void Board::Measure(RunnerId id) {
       outcome.set_status(v1::MEASURE_STATUS_NOISY);
       [[fallthrough]];
     default:
-      for (int i = 0; i < 5; ++i) outcome.add_samples_ns(MedianOf(trace) + i);
+      for (int i = 0; i < 5; ++i) outcome.add_samples_ns(median_ns + i);
       outcome.set_total_calls(5);
-      outcome.mutable_stats()->set_median_ns(MedianOf(trace) + 2);
+      outcome.mutable_stats()->set_median_ns(median_ns + 2);
   }
   EndRunner(id, std::move(outcome));
 }

@@ -54,6 +54,7 @@ class Farm {
     Until(ended + kQuiet, [] { return false; });
     if (!world_.broken) CheckRest(server_.steps_by_time - woken);
     if (!world_.broken) CheckRows();
+    if (!world_.broken) CheckHealth();
     return {world_.broken, world_.history, server_.rows().Stats()->records,
             std::chrono::duration<double>(ended - World::kStart).count()};
   }
@@ -188,15 +189,35 @@ class Farm {
 
   // Everything came to rest.
   void CheckRest(int64_t wake_ups) {
-    if (const auto leases = server_.rows().ListGrantedLeases(); !leases->empty())
-      world_.Broken("lease {} of device {} is held, and there is no job", leases->front().epoch,
-                    leases->front().device_id);
+    for (const LeaseRow& lease : *server_.rows().ListGrantedLeases())
+      if (!IsHealthCheck(lease.holder))  // A probe may fall into that moment.
+        world_.Broken("lease {} of device {} is held, and there is no job", lease.epoch, lease.device_id);
     for (const auto& board : boards_)
       if (!board->is_idle()) world_.Broken("{} is not idle, and there is no job", board->name());
     for (const auto& worker : workers_)
       if (!worker->is_idle()) world_.Broken("{} has builds, and there is no job", worker->name());
     if (wake_ups > kMostIdleWakeUps)
       world_.Broken("the core woke up {} times in {} s without work", wake_ups, kQuiet / seconds(1));
+  }
+
+  std::string SlowBoard() const { return fmt::format("board-{}", plan_.slow_board); }
+
+  // What others do to a board, so that it cannot be judged as it is.
+  bool BoardsHaveTrouble() const {
+    return std::ranges::any_of(plan_.faults, [](const Fault& fault) {
+      return fault.kind >= FaultKind::kKillBoard && fault.kind <= FaultKind::kSilentLink;
+    });
+  }
+
+  // The board that is slow is out of service, and no other, whatever candidates did to them.
+  void CheckHealth() {
+    for (const DeviceRow& device : *server_.rows().ListDevices()) {
+      const bool is_slow = device.name == SlowBoard();
+      const bool is_out = device.service.service == DeviceService::kQuarantined;
+      if (is_slow && !is_out && !BoardsHaveTrouble()) world_.Broken("{} is slow, and in service", device.name);
+      if (!is_slow && is_out && !BoardsHaveTrouble())
+        world_.Broken("{} is well, and out of service: {}", device.name, device.service.reason);
+    }
   }
 
   bool LosesPower() const {
@@ -218,7 +239,7 @@ class Farm {
   void CheckResults(const Records& records) {
     for (const auto& board : boards_) {
       for (const auto& [key, result] : board->written) {
-        if (!ToRunResult(result, 1)) continue;  // Nothing that could be kept.
+        if (!ToRunResult(result, 1) || result.trial_id() < 0) continue;  // Nothing that could be kept.
         const auto verdict = server_.acknowledged.find(key);
         const bool is_taken = verdict != server_.acknowledged.end() && verdict->second != v1::ACK_VERDICT_STALE;
         const Measured run{result.trial_id(), result.attempt(), board->name(), result.epoch()};
@@ -250,7 +271,10 @@ class Farm {
       CheckTrial(trial);
       done += trial.final_round == 0 && SpendsBudget(trial.state) ? 1 : 0;
     }
-    if (done > job.budget) world_.Broken("job {} spent {} trials of {}", job.id, done, job.budget);
+    // What the slow board measured is not believed, and measured again.
+    const auto distrusted = std::ranges::count_if(
+        records, [&](const auto& entry) { return entry.second.late && entry.second.device == SlowBoard(); });
+    if (done > job.budget + distrusted) world_.Broken("job {} spent {} trials of {}", job.id, done, job.budget);
     const bool is_tuned = row.state == JobState::kDone || row.state == JobState::kCancelled;
     const bool may_fail = !server_.unpreparable.empty();
     if (!is_tuned && !may_fail) world_.Broken("job {} is {}: {}", job.id, JobStateName(row.state), row.detail);

@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
                     PlantCase{Plant::kEndsLeasesInMemory, 0}, PlantCase{Plant::kBlamesNobody, 3},
                     PlantCase{Plant::kRunnerLeftBehind, 0}, PlantCase{Plant::kBoardForgetsEpochs, 123},
                     PlantCase{Plant::kForgetsBeforeAck, 11}, PlantCase{Plant::kSpoolInMemory, 11},
-                    PlantCase{Plant::kExpiresAtStart, 1281}),
+                    PlantCase{Plant::kExpiresAtStart, 1281}, PlantCase{Plant::kBelievesSlowBoards, 1}),
     [](const auto& info) {
       std::string name(PlantName(info.param.plant));
       std::erase(name, '-');

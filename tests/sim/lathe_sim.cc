@@ -23,6 +23,7 @@ int Usage(const std::string& words) {
 void Report(const lathe::sim::Plan& plan, const lathe::sim::Outcome& outcome) {
   fmt::print("seed {}: {} boards, {} workers, {} records, {:.1f} virtual s{}\n", plan.seed, plan.boards, plan.workers,
              outcome.results, outcome.seconds, outcome.broken ? ": " + *outcome.broken : "");
+  if (plan.slow_board >= 0) fmt::print("  board-{} is slow\n", plan.slow_board);
   for (const lathe::sim::Fault& fault : plan.faults) fmt::print("  {}\n", fault.ToString());
 }
 

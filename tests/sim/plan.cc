@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, kNumPlants> kPlantNames = {
     "pause-is-silence",           "closes-tasks-in-memory", "trusts-progress",      "trusts-builds",
     "twins-take-turns",           "adopts-no-builds",       "adopts-no-trials",     "loses-boards-in-memory",
     "ends-leases-in-memory",      "blames-nobody",          "runner-left-behind",   "board-forgets-epochs",
-    "forgets-before-ack",         "spool-in-memory",        "expires-at-start"};
+    "forgets-before-ack",         "spool-in-memory",        "expires-at-start",     "believes-slow-boards"};
 
 struct Range {
   FaultKind first, last;
@@ -70,6 +70,8 @@ Plan DrawPlan(uint64_t seed) {
     if (fault.kind == FaultKind::kWallClock) fault.detail = (fault.detail - 30) * (random.Below(2) == 0 ? 1 : 200);
     plan.faults.push_back(fault);
   }
+  Random health(Random::Mix(seed + 1));  // Of its own: plans are otherwise what they were.
+  if (plan.boards >= 3 && health.Below(2) == 0) plan.slow_board = static_cast<int>(health.Below(3));
   std::ranges::stable_sort(plan.faults, {}, &Fault::at);
   return plan;
 }

@@ -66,8 +66,9 @@ enum class Plant {
   kForgetsBeforeAck,    // A board drops a result once it is sent.
   kSpoolInMemory,       // A board's results die with its process.
   kExpiresAtStart,      // A server that was away for longer than a lease blames its devices.
+  kBelievesSlowBoards,  // Whatever time the golden kernel takes.
 };
-inline constexpr int kNumPlants = static_cast<int>(Plant::kExpiresAtStart) + 1;
+inline constexpr int kNumPlants = static_cast<int>(Plant::kBelievesSlowBoards) + 1;
 std::string_view PlantName(Plant plant);
 std::optional<Plant> PlantOf(std::string_view name);
 
@@ -75,8 +76,10 @@ struct Plan {
   uint64_t seed = 0;
   int boards = 2, workers = 1;
   std::vector<Fault> faults;  // By time.
+  int slow_board = -1;        // From the beginning, by kSlowness; -1: none.
   std::optional<Plant> plant;
 };
+inline constexpr double kSlowness = 1.4;
 inline constexpr Duration kFaultTime = std::chrono::seconds(150);  // All faults are over by then.
 
 Plan DrawPlan(uint64_t seed);

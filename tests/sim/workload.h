@@ -13,7 +13,8 @@ namespace lathe::sim {
 
 enum class Fate { kTimed, kNoisy, kBuildError, kWrong, kCrash, kHangs, kKillsBoard, kFailsOnce };
 
-inline constexpr int kSpaceSize = 40;  // Candidates of a task.
+inline constexpr char kGoldenTrace[] = "[[],[]]";  // Of the kernel by which boards are judged.
+inline constexpr int kSpaceSize = 40;              // Candidates of a task.
 
 inline std::string TraceText(uint64_t seed, int64_t task, int number) {
   return fmt::format("trace {} of task {} of seed {}", number, task, seed);
@@ -21,6 +22,7 @@ inline std::string TraceText(uint64_t seed, int64_t task, int number) {
 
 // Of a trace, or of the module that is built of it.
 inline Fate FateOf(const std::string& trace) {
+  if (trace == kGoldenTrace) return Fate::kTimed;
   switch (Random::Mix(Sha256(trace).raw()[0] * 256u + static_cast<uint8_t>(Sha256(trace).raw()[1])) % 40) {
     case 0:
     case 1:

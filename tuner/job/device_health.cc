@@ -86,18 +86,26 @@ void DeviceHealthTable::SetDeadline(const std::string& device, const Entry& entr
     deadlines_.Clear(device);
 }
 
-void DeviceHealthTable::Restore(const std::string& device, const DeviceHealth& health) { of_[device].health = health; }
+void DeviceHealthTable::Restore(const std::string& device, const std::string& key, const std::string& model,
+                                const DeviceHealth& health) {
+  EntryOf(device, key, model).health = health;
+}
+
+DeviceHealthTable::Entry& DeviceHealthTable::EntryOf(const std::string& device, const std::string& key,
+                                                     const std::string& model) {
+  Entry& entry = of_[device];
+  const std::string of_class = key + "\n" + model;
+  if (entry.of_class == of_class) return entry;
+  classes_[entry.of_class].erase(device);
+  classes_[of_class].insert(device);
+  entry.of_class = of_class;
+  return entry;
+}
 
 DeviceHealthTable::Actions DeviceHealthTable::Connected(const std::string& device, const std::string& key,
                                                         const std::string& model, bool was_away, TimePoint now) {
   Actions actions;
-  Entry& entry = of_[device];
-  const std::string of_class = key + "\n" + model;
-  if (entry.of_class != of_class) {
-    classes_[entry.of_class].erase(device);
-    classes_[of_class].insert(device);
-    entry.of_class = of_class;
-  }
+  Entry& entry = EntryOf(device, key, model);
   entry.is_connected = true;
   was_away |= std::exchange(entry.was_lost, false);
   SetDeadline(device, entry);
@@ -205,8 +213,8 @@ void DeviceHealthTable::Pass(const std::string& device, Entry& entry, const Gold
   entry.canaries_failed = 0;
   entry.drift = 0;
   SetDeadline(device, entry);
-  actions.push_back(SaveHealth{device});
   actions.push_back(PassDevice{device});
+  actions.push_back(SaveHealth{device});
   CheckThoseThatDisagree(device, actions);
 }
 
@@ -259,9 +267,9 @@ void DeviceHealthTable::Fail(const std::string& device, Entry& entry, std::strin
   entry.strikes.clear();
   entry.canaries_failed = 0;
   SetDeadline(device, entry);
-  actions.push_back(SaveHealth{device});
-  actions.push_back(QuarantineDevice{device, health.words});
   if (was_wrong && health.checked_at && wait == 0) actions.push_back(DistrustSince{device, *health.checked_at});
+  actions.push_back(QuarantineDevice{device, health.words});
+  actions.push_back(SaveHealth{device});
 }
 
 }  // namespace lathe

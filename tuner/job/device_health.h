@@ -67,7 +67,7 @@ struct GoldenResult {
   std::string words;  // Of kWrong and kDied.
 };
 
-// Decisions.
+// Decisions, to be done in order: should the process end in between, the check that led to them is repeated.
 struct CheckDevice {
   std::string device;
 };  // Nobody gets it before the golden kernel was measured on it; whoever has it gives it back soon.
@@ -90,8 +90,8 @@ class DeviceHealthTable {
  public:
   using Actions = std::vector<HealthAction>;
 
-  // From an earlier process.
-  void Restore(const std::string& device, const DeviceHealth& health);
+  // From an earlier process. What it took counts for its class before it has come.
+  void Restore(const std::string& device, const std::string& key, const std::string& model, const DeviceHealth& health);
   // `model`: what devices with one baseline have in common, beside the key. `was_away`: another process of it was
   // connected before, or it was given up for lost since.
   Actions Connected(const std::string& device, const std::string& key, const std::string& model, bool was_away,
@@ -125,6 +125,7 @@ class DeviceHealthTable {
     std::optional<TimePoint> golden_at;
     double drift = 0;
   };
+  Entry& EntryOf(const std::string& device, const std::string& key, const std::string& model);
   void BeginCheck(const std::string& device, Entry& entry, std::string why, Actions& actions);
   void CheckEnded(const std::string& device, Entry& entry, const GoldenResult& result, TimePoint now, Actions& actions);
   void CanaryEnded(const std::string& device, Entry& entry, const GoldenResult& result, TimePoint now,

@@ -392,6 +392,8 @@ class FarmCore {
   void Do(const QuarantineDevice& action);
   void Do(const DistrustSince& action);
   const GoldenModule* GoldenOf(const DeviceView& view);
+  bool HasGoldenReference();
+  void GoldenLost(const std::string& device);
   int64_t NewGoldenId();
   bool AssignGolden(const std::string& worker);
   void TakeGoldenBuild(const std::string& worker, const v1::BuildState& state);

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "compiler/codegen/llvm/compile_module.h"
 #include "tuner/job/farm_core.h"
@@ -35,6 +37,9 @@ GoldenResult::Outcome OutcomeOf(v1::MeasureStatus status) {
   }
 }
 
+// What devices with one baseline have in common, beside the key.
+std::string ModelOf(const std::string& arch, const std::string& cpu) { return arch + " " + cpu; }
+
 int64_t ToUnix(const std::optional<TimePoint>& at, TimePoint now, int64_t unix_now) {
   return at ? unix_now + (*at - now).count() : 0;
 }
@@ -51,13 +56,18 @@ void FarmCore::RestoreHealth(const std::vector<DeviceRow>& devices) {
   const int64_t unix_now = clock_.UnixNanos();
   for (const DeviceRow& device : devices) {
     const HealthRow& row = device.health;
-    health_.Restore(device.name, {.state = row.state,
-                                  .words = row.words,
-                                  .golden_ns = row.golden_ns,
-                                  .golden_module = row.golden_module.value_or(Digest()),
-                                  .failed_checks = row.failed_checks,
-                                  .checked_at = FromUnix(row.checked_unix_ns, now, unix_now),
-                                  .probe_at = FromUnix(row.probe_unix_ns, now, unix_now)});
+    // Released by a person, and the process before this one could not write more.
+    const bool was_released = row.state == HealthState::kBad && device.service.service == DeviceService::kInService;
+    const nlohmann::json facts = nlohmann::json::parse(device.facts, nullptr, /*allow_exceptions=*/false);
+    const std::string model = facts.is_object() ? ModelOf(facts.value("arch", ""), facts.value("cpu_model", "")) : "";
+    health_.Restore(device.name, device.device_class, model,
+                    {.state = was_released ? HealthState::kProbation : row.state,
+                     .words = row.words,
+                     .golden_ns = row.golden_ns,
+                     .golden_module = row.golden_module.value_or(Digest()),
+                     .failed_checks = row.failed_checks,
+                     .checked_at = FromUnix(row.checked_unix_ns, now, unix_now),
+                     .probe_at = FromUnix(row.probe_unix_ns, now, unix_now)});
   }
   // Nobody knows any more what was measured under these.
   std::vector<LeaseRecord> left;
@@ -93,7 +103,7 @@ DeviceHealthTable::Actions FarmCore::GreetHealth(const v1::DeviceFacts& facts, b
   if (!options_.checks_devices) return {};
   DeviceView& view = devices_[facts.name()];
   view.golden_target = GoldenTarget(facts.arch()).value_or("");
-  const std::string model = facts.arch() + " " + facts.cpu_model();
+  const std::string model = ModelOf(facts.arch(), facts.cpu_model());
   DeviceHealthTable::Actions actions = health_.Connected(facts.name(), facts.key(), model, is_new_process, Now());
   if (health_.WantsCheck(facts.name()) && GoldenOf(view) != nullptr) HoldBack(facts.name(), true);
   if (is_new_process) TellToCheck(facts.name());
@@ -108,9 +118,15 @@ const GoldenModule* FarmCore::GoldenOf(const DeviceView& view) {
   const GoldenFor what{view.golden_target,
                        std::clamp<uint32_t>(view.kernel_abi, 1, uint32_t{LATHE_KERNEL_ABI_VERSION})};
   const GoldenModule* module = goldens_.Get(what);
-  if (module == nullptr || ports_.HasBlob(module->digest, module->size_bytes)) return module;
+  if (module == nullptr) return nullptr;
+  if (HasGoldenReference() && ports_.HasBlob(module->digest, module->size_bytes)) return module;
   goldens_.Lost(what);
   return nullptr;
+}
+
+bool FarmCore::HasGoldenReference() {
+  const Reference& reference = Golden().measurement.reference;
+  return ports_.HasBlob(reference.blob, reference.size_bytes);
 }
 
 // True: one was given to the worker.
@@ -239,6 +255,8 @@ void FarmCore::TakeGolden(const v1::MeasureResult& result) {
   const auto it = golden_runs_.find(device);
   const StatusOr<Digest> module = Digest::FromBytes(result.module_digest());
   if (it == golden_runs_.end() || it->second.id != result.trial_id() || !module.ok()) return;
+  if (result.status() == v1::MEASURE_STATUS_INFRA_FAILED && GoldenOf(devices_[device]) == nullptr)
+    return GoldenLost(device);
   const std::optional<RunResult> run = ToRunResult(result, 0);
   const std::string_view how = run ? TrialStateName(run->outcome) : "INFRA_FAILED";
   GoldenResult golden{
@@ -247,6 +265,16 @@ void FarmCore::TakeGolden(const v1::MeasureResult& result) {
   if (golden.outcome == GoldenResult::Outcome::kTimed && golden.median_ns <= 0)
     golden.outcome = GoldenResult::Outcome::kDied;
   GoldenEnded(device, std::move(golden));
+}
+
+// We had not what it should fetch: that says nothing about it.
+void FarmCore::GoldenLost(const std::string& device) {
+  const GoldenRun run = golden_runs_.at(device);
+  golden_runs_.erase(device);
+  golden_due_.Clear(device);
+  if (run.is_canary) return;
+  TellToRest(device, run.epoch);
+  StepTracker(LeaseReleased{device, run.epoch});
 }
 
 void FarmCore::GoldenEnded(const std::string& device, GoldenResult result) {
@@ -335,7 +363,7 @@ void FarmCore::CountAnew() {
 void FarmCore::AdvanceHealth() {
   if (!options_.checks_devices) return;
   const TimePoint now = Now();
-  goldens_.GiveUpDue(now);
+  if (const std::vector<int64_t> stalled = goldens_.GiveUpDue(now); !stalled.empty()) (void)workers_.Withdraw(stalled);
   Apply(health_.PassTime(now));
   for (const std::string& device : golden_due_.TakeDue(now))
     GoldenEnded(device, {.words = fmt::format("nothing came of it in {} s", kCheckPatience / std::chrono::seconds(1))});

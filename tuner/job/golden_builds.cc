@@ -51,9 +51,12 @@ bool GoldenBuilds::Built(int64_t id, const GoldenModule& module) {
 
 void GoldenBuilds::Lost(const GoldenFor& what) { of_[what] = {}; }
 
-void GoldenBuilds::GiveUpDue(TimePoint now) {
-  for (auto& [what, entry] : of_)
-    if (entry.id != 0 && entry.at <= now) Failed(entry.id, now);
+std::vector<int64_t> GoldenBuilds::GiveUpDue(TimePoint now) {
+  std::vector<int64_t> due;
+  for (const auto& [what, entry] : of_)
+    if (entry.id != 0 && entry.at <= now) due.push_back(entry.id);
+  for (const int64_t id : due) Failed(id, now);
+  return due;
 }
 
 std::optional<TimePoint> GoldenBuilds::NextDeadline(TimePoint now) const {

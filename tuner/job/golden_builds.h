@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "support/clock.h"
 #include "support/digest.h"
@@ -40,8 +41,8 @@ class GoldenBuilds {
   bool Built(int64_t id, const GoldenModule& module);
   // Its content is gone.
   void Lost(const GoldenFor& what);
-  // Those that took too long; they fail.
-  void GiveUpDue(TimePoint now);
+  // Ids of those that took too long; they have failed.
+  std::vector<int64_t> GiveUpDue(TimePoint now);
   std::optional<TimePoint> NextDeadline(TimePoint now) const;
 
  private:

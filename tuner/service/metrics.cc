@@ -77,6 +77,19 @@ void AddDevices(const FarmStatistics& farm, Exposition& out) {
           farm.counters.devices_lost);
 }
 
+void AddHealth(const FarmStatistics& farm, Exposition& out) {
+  out.One("lathe_device_checks_total", "counter", "Golden kernels measured on devices that were held back for it.",
+          farm.counters.checks);
+  out.One("lathe_canaries_total", "counter", "Golden kernels measured among trials.", farm.counters.canaries);
+  out.One("lathe_quarantines_total", "counter", "Devices that were found not to measure what they should.",
+          farm.counters.quarantines);
+  out.Begin("lathe_canary_drift_ratio", "gauge",
+            "By key, what the latest canary took over what it should have, minus 1.");
+  size_t shown = 0;
+  for (const auto& [key, drift] : farm.counters.canary_drift)
+    if (shown++ < kMostKeysShown) out.Value(drift, fmt::format("key=\"{}\"", Escaped(key)));
+}
+
 void AddWorkers(const FarmStatistics& farm, Exposition& out) {
   int slots = 0, building = 0, tasks = 0;
   for (const WorkerStanding& worker : farm.view.workers) {
@@ -151,6 +164,7 @@ ProcessFacts ProcessFacts::Read() {
 std::string RenderMetrics(const FarmStatistics& farm, const ProcessFacts& process) {
   Exposition out;
   AddDevices(farm, out);
+  AddHealth(farm, out);
   AddWorkers(farm, out);
   AddQueues(farm, out);
   AddAttempts(farm.counters, out);

@@ -298,6 +298,11 @@ v1::Device ToMessage(const DeviceRow& device, std::span<const LeaseRow> granted,
   message.set_service(ToMessage(device.service.service));
   message.set_service_reason(device.service.reason);
   message.set_service_since_unix_ns(device.service_unix_ns);
+  message.set_health(static_cast<v1::DeviceHealth>(static_cast<int>(device.health.state) + 1));
+  message.set_health_words(device.health.words);
+  message.set_golden_ns(device.health.golden_ns);
+  message.set_checked_unix_ns(device.health.checked_unix_ns);
+  message.set_probe_unix_ns(device.health.probe_unix_ns);
   return message;
 }
 
@@ -306,6 +311,7 @@ void AddStanding(v1::Device& message, const DeviceStanding& standing) {
                                                 v1::DEVICE_STATE_STALLED, v1::DEVICE_STATE_LOST};
   message.set_state(kStates[static_cast<size_t>(standing.state)]);
   message.set_not_now(standing.not_now);
+  if (!standing.health.empty()) message.set_health_words(standing.health);
   message.mutable_measuring()->Add(standing.measuring.begin(), standing.measuring.end());
 }
 

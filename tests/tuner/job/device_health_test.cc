@@ -207,9 +207,26 @@ TEST_F(DeviceHealthTest, GoesOnAfterARestartWhereItWas) {
   Good("a", 1000);
   Connect("a", true);
   DeviceHealthTable next;
-  next.Restore("a", table_.Of("a"));
+  next.Restore("a", "pi4", "A72", table_.Of("a"));
   EXPECT_EQ(next.Of("a"), table_.Of("a"));
   EXPECT_EQ(Only<CheckDevice>(next.Connected("a", "pi4", "A72", false, now_)).size(), 1u) << "it was due";
+}
+
+// Else one that is off, and comes first, would be its own baseline again.
+TEST_F(DeviceHealthTest, WhatOthersTookCountsAfterARestartBeforeTheyCome) {
+  Good("liar", 2000);
+  Good("a", 1000);
+  Good("b", 1000);
+  End("liar", 2000);
+  End("liar", 2000);
+  EXPECT_EQ(StateOf("liar"), HealthState::kBad);
+  DeviceHealthTable next;
+  for (const char* name : {"liar", "a", "b"}) next.Restore(name, "pi4", "A72", table_.Of(name));
+  now_ += minutes(10);
+  EXPECT_EQ(Only<CheckDevice>(next.Connected("liar", "pi4", "A72", false, now_)).size(), 1u);
+  next.GoldenEnded("liar", {Outcome::kTimed, false, kGolden, 2000, ""}, now_);
+  EXPECT_EQ(Only<QuarantineDevice>(next.GoldenEnded("liar", {Outcome::kTimed, false, kGolden, 2000, ""}, now_)).size(),
+            1u);
 }
 
 // Whatever kernels do to it, a class whose golden kernel runs as it should loses nobody; and a device that is off ends

@@ -33,7 +33,7 @@ TEST(GoldenBuilds, TriesAgainAMinuteAfterAFailureAndAtOnceAfterAWorkersEnd) {
   (void)builds.Get(kX86);
   builds.Begun(kX86, -1, "w", kBegin + minutes(2));
   EXPECT_EQ(builds.NextDeadline(kBegin), kBegin + minutes(2));
-  builds.GiveUpDue(kBegin + minutes(2));
+  EXPECT_THAT(builds.GiveUpDue(kBegin + minutes(2)), testing::ElementsAre(-1));
   EXPECT_EQ(builds.Next(kBegin + minutes(3) - seconds(1)), std::nullopt);
   EXPECT_EQ(builds.NextDeadline(kBegin + minutes(2)), kBegin + minutes(3));
   EXPECT_EQ(builds.Next(kBegin + minutes(3)), kX86);

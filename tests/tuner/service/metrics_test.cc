@@ -17,6 +17,9 @@ FarmStatistics SomeFarm() {
   farm.open_trials[TrialState::kMeasureQueued] = 7;
   farm.counters.measurements[TrialState::kOk] = 12;
   farm.counters.builds[TrialState::kBuildError] = 1;
+  farm.counters.checks = 4;
+  farm.counters.quarantines = 1;
+  farm.counters.canary_drift["pi4"] = -0.04;
   farm.counters.failed_attempts[InfraFailure::kDeviceLost] = 2;
   farm.counters.result_to_commit.Add(milliseconds(3));
   farm.counters.result_to_commit.Add(milliseconds(30));
@@ -29,6 +32,9 @@ TEST(Metrics, SayWhatTheFarmCounts) {
            "lathe_devices{key=\"pi4\",state=\"free\"} 2\n",
            "lathe_devices{key=\"pi4\",state=\"drained\"} 1\n",
            "lathe_worker_slots 8\n",
+           "lathe_device_checks_total 4\n",
+           "lathe_quarantines_total 1\n",
+           "lathe_canary_drift_ratio{key=\"pi4\"} -0.04\n",
            "lathe_open_trials{state=\"meas_queued\"} 7\n",
            "lathe_open_trials{state=\"running\"} 0\n",
            "lathe_attempts_total{phase=\"measure\",outcome=\"ok\"} 12\n",
