@@ -79,7 +79,7 @@ TEST_F(ReadVerbsTest, DevicesSaysWhoIsLost) {
   Fill();
   const VerbRun run = Verb({"devices"});
   EXPECT_EQ(run.code, 0) << run.err;
-  EXPECT_THAT(run.out, HasSubstr("rpi4-01  rpi4  LOST   job"));
+  EXPECT_THAT(run.out, HasSubstr("rpi4-01  rpi4  LOST           job")) << "nobody has checked it";
   const json document = json::parse(Verb({"devices", "--json"}).out);
   EXPECT_EQ(document["devices"][0]["name"], "rpi4-01");
   EXPECT_EQ(document["devices"][0]["lease_holder"], "job");
