@@ -125,6 +125,7 @@ void LeaseTable::On(const LeaseClaimed& event, TimePoint now, Actions& actions) 
   actions.push_back(PersistGrant{{event.device, 0, event.request_id, record.key}, record.epoch, event.lasts});
   share_.Began(request.owner, now);
   pending_[event.device] = {std::move(request)};
+  free_.reset();
 }
 
 void LeaseTable::On(const LeaseRenewed& event, TimePoint now, Actions& actions) {

@@ -29,7 +29,7 @@ std::vector<TrackerAction> TrackerCore::Step(const TrackerEvent& event, TimePoin
           SetService(e, now, actions);
         else if constexpr (std::is_same_v<Event, DeviceHeldBack>) {
           devices_.SetHeldBack(e.device, e.is_held_back);
-          if (!e.is_held_back) Apply(DevicesChanged{}, now, actions);
+          Apply(DevicesChanged{}, now, actions);
         } else if constexpr (std::is_same_v<Event, GrantCommitted>) {
           if (e.status.ok()) devices_.SetEpoch(e.device, e.epoch);
           Apply(e, now, actions);

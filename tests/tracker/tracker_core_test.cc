@@ -95,6 +95,17 @@ TEST_F(TrackerTest, NobodyInLineGetsADeviceThatIsHeldBackUntilItIsNot) {
   EXPECT_EQ(granted[0].lease.request_id, "job-1/0");
 }
 
+// What is free is known from step to step while somebody is in line.
+TEST_F(TrackerTest, NobodyInLineGetsWhatWasFreeUntilItWasClaimedOrHeldBack) {
+  Connect("a");
+  Connect("b");
+  Step(Ask("other", "pi4"));
+  ASSERT_EQ(Only<PersistGrant>(Step(LeaseClaimed{"a", HealthCheckId("a"), seconds(60)})).size(), 1u);
+  Step(DeviceHeldBack{"b"});
+  EXPECT_TRUE(Only<PersistGrant>(Step(Ask("r1", "local"))).empty());
+  EXPECT_EQ(Only<PersistGrant>(Step(DeviceHeldBack{"b", false})).size(), 1u);
+}
+
 TEST_F(TrackerTest, AClaimWaitsForNobodyAndIsToldThatItCannotBeHad) {
   const auto why_not = [&](const std::vector<TrackerAction>& actions) {
     const auto ended = Only<AnswerEnded>(actions);
