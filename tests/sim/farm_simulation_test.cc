@@ -32,6 +32,12 @@ TEST(FarmSimulation, KeepsItsPromises) {
               static_cast<unsigned long long>(seeds.first + seeds.count - 1));
 }
 
+// Seeds beyond those above that something was found by.
+TEST(FarmSimulation, KeepsItsPromisesWhereItOnceDidNot) {
+  for (const uint64_t seed : {1385})  // A check that was told to a board whose connection was gone already.
+    if (const Plan plan = DrawPlan(seed); Simulate(plan).broken) FAIL() << Story(plan);
+}
+
 TEST(FarmSimulation, ARunIsTheSameEachTime) {
   const Plan plan = DrawPlan(5);
   const Outcome first = Simulate(plan, true), second = Simulate(plan, true);

@@ -106,7 +106,7 @@ DeviceHealthTable::Actions FarmCore::GreetHealth(const v1::DeviceFacts& facts, b
   const std::string model = ModelOf(facts.arch(), facts.cpu_model());
   DeviceHealthTable::Actions actions = health_.Connected(facts.name(), facts.key(), model, is_new_process, Now());
   if (health_.WantsCheck(facts.name()) && GoldenOf(view) != nullptr) HoldBack(facts.name(), true);
-  if (is_new_process) TellToCheck(facts.name());
+  TellToCheck(facts.name());  // What a process that ended was told to do is not told to the next one.
   return actions;
 }
 
