@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <ctime>
+#include <thread>
 
 #include "tests/e2e/chaos/board_watch.h"
 #include "tests/e2e/chaos/farm_process.h"
@@ -286,13 +287,17 @@ TEST(BoardWatchTest, SeesTwoProcessesThatRunOnOneBoard) {
   const ProcessPlace place{"runner", {runner, "-c", "while :; do :; done"}, {}, folder / "out", folder / "log"};
   FarmProcess first(place), second(place);
   BoardWatch watch({folder / "other", runner});
+  // On a machine that is busy with other things, too.
+  const auto wait_until_ran = [](pid_t pid, int64_t nanos) {
+    while (ProcessorNanos(pid) < nanos) std::this_thread::yield();
+  };
   first.Start();
-  while (ProcessorNanos(first.pid()) < 50'000'000) {
-  }
+  wait_until_ran(first.pid(), 50'000'000);
   EXPECT_THAT(watch.Look(0), IsEmpty());
+  const int64_t so_far = ProcessorNanos(first.pid());
   second.Start();
-  while (ProcessorNanos(second.pid()) < 50'000'000) {
-  }
+  wait_until_ran(second.pid(), 50'000'000);
+  wait_until_ran(first.pid(), so_far + 50'000'000);
   const std::vector<BoardSample> seen = watch.Look(1);
   ASSERT_EQ(seen.size(), 1u);
   EXPECT_EQ(seen[0].device, 1);
