@@ -429,9 +429,11 @@ class FarmCore {
   DeviceDesk desk_;
   DeviceHealthTable health_;
   GoldenBuilds goldens_;
-  std::map<std::string, GoldenRun> golden_runs_;     // By device.
-  Deadlines<std::string> golden_due_, check_again_;  // Of runs in a check; of devices that could not be claimed.
-  std::set<std::string> unchecked_;                  // They wait for a golden kernel, and are used meanwhile.
+  std::map<std::string, GoldenRun> golden_runs_;       // By device.
+  Deadlines<std::string> golden_due_, check_again_;    // Of runs in a check; of devices that could not be claimed.
+  std::map<std::string, TimePoint> distrusted_since_;  // Bad devices. What they measured may be on its way to the store
+  std::set<std::string> distrust_again_;               // when that is decided: those of which something came after.
+  std::set<std::string> unchecked_;                    // They wait for a golden kernel, and are used meanwhile.
   int64_t last_golden_id_ = 0;
   WorkerTable workers_;
   std::map<int64_t, Job> jobs_;

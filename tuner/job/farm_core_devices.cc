@@ -660,6 +660,7 @@ void FarmCore::OnCommitted(const ResultCommit& commit, const StatusOr<CommitAnsw
     acknowledgements_.push_back({result.device(), *key, answer.ok() ? VerdictOf(answer->ack) : v1::ACK_VERDICT_STALE});
   NoteHealth(result);
   NoteAnswer(result, answer);
+  if (answer.ok() && distrusted_since_.contains(result.device())) distrust_again_.insert(result.device());
   const auto held = desk_.HeldBy(result.device());
   if (answer.ok()) troubles_.Succeeded("commit a result");
   Job* job = JobOfTrial(result.trial_id());

@@ -310,6 +310,7 @@ void FarmCore::NoteStrike(const v1::MeasureResult& result) {
 void FarmCore::Do(const CheckDevice& action) { TryToCheck(action.device); }
 
 void FarmCore::Do(const PassDevice& action) {
+  distrusted_since_.erase(action.device);
   const DeviceEntry* entry = tracker_->devices().Find(action.device);
   if (entry != nullptr && entry->service.service == DeviceService::kQuarantined) SetServiceOfOurs(action.device, {});
   HoldBack(action.device, false);
@@ -333,6 +334,7 @@ void FarmCore::SetServiceOfOurs(const std::string& device, const ServiceState& s
 }
 
 void FarmCore::Do(const DistrustSince& action) {
+  distrusted_since_[action.device] = action.since;
   const int64_t since = ToUnix(action.since, Now(), clock_.UnixNanos());
   Perform("distrust what device " + action.device + " measured", [this, since, device = action.device] {
     const StatusOr<int64_t> id = leases_.IdOf(device);
@@ -368,6 +370,9 @@ void FarmCore::AdvanceHealth() {
   for (const std::string& device : golden_due_.TakeDue(now))
     GoldenEnded(device, {.words = fmt::format("nothing came of it in {} s", kCheckPatience / std::chrono::seconds(1))});
   for (const std::string& device : check_again_.TakeDue(now)) TryToCheck(device);
+  for (const std::string& device : std::exchange(distrust_again_, {}))
+    if (const auto since = distrusted_since_.find(device); since != distrusted_since_.end())
+      Do(DistrustSince{device, since->second});
 }
 
 std::optional<TimePoint> FarmCore::NextHealthDeadline(TimePoint now) const {
