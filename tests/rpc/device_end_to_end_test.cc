@@ -256,7 +256,7 @@ TEST(DeviceEndToEnd, MeasuresWithRealRunnersOverAUnixSocket) {
     if (result.trial_id() <= 6) {
       EXPECT_THAT(result.status(), testing::AnyOf(v1::MEASURE_STATUS_OK, v1::MEASURE_STATUS_NOISY)) << said;
       EXPECT_GT(result.stats().median_ns(), 0);
-      EXPECT_GE(result.samples_ns_size(), 5);
+      EXPECT_GE(result.samples_ns_size(), 3);
       if (result.idle_ns() >= 0) idle.push_back(result.idle_ns());
     } else if (result.trial_id() <= 8) {
       EXPECT_EQ(result.status(), v1::MEASURE_STATUS_INVALID) << said;
