@@ -9,6 +9,7 @@
 #include "compiler/relax/well_formed.h"
 #include "support/random.h"
 #include "tests/compiler/relax/float_tensors.h"
+#include "tests/property_runs.h"
 
 namespace lathe::relax {
 namespace {
@@ -225,12 +226,14 @@ TEST(ConvertLayout, ComputesByWinogradsAlgorithmWhereItMay) {
         EXPECT_THAT(CallsOf(*module), testing::Contains(std::string("winograd_bgemm ") + products));
         EXPECT_THAT(CallsOf(*module).back(), testing::StartsWith("reshape 1x4x"));
       }
+      if (channels == 128 && !AllRuns(100)) continue;  // Ten million products, interpreted: dear under sanitizers.
       module = FoldConstant(*std::move(module));
       ASSERT_TRUE(module.ok()) << module.status().ToString();
       const TensorData* data = AsConstant(module->functions[0].body.body);
       ASSERT_NE(data, nullptr);
       values.push_back(data->ToDoubles());
     }
+    if (values.empty()) continue;
     double largest = 0, error = 0;
     for (size_t i = 0; i < values[0].size(); ++i) {
       largest = std::max(largest, std::abs(values[0][i]));
