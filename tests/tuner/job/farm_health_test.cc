@@ -24,9 +24,10 @@ class FarmHealthTest : public testing::Test {
   }
   // Golden kernels take what `golden_ns` says; trials what they always do.
   void AddDevice(const std::string& name, const std::function<PretendedRun()>& golden) {
-    farm_->AddDevice(name, [this, name, golden](const v1::MeasureSpec& spec) {
+    std::atomic<int>& runs = golden_runs_[name];  // Devices have threads of their own, which only count.
+    farm_->AddDevice(name, [&runs, golden](const v1::MeasureSpec& spec) {
       if (!IsGolden(spec)) return ByTrialId(spec);
-      ++golden_runs_[name];
+      ++runs;
       return golden();
     });
   }
@@ -182,9 +183,10 @@ TEST_F(FarmHealthTest, KernelsThatCrashEveryDeviceQuarantineNone) {
   FakeFarm& farm = Start({.database = "t.db"});
   const auto add_devices = [&] {
     for (const char* name : {"d1", "d2", "d3"}) {
-      farm.AddDevice(name, [this, name](const v1::MeasureSpec& spec) {
+      std::atomic<int>& runs = golden_runs_[name];
+      farm.AddDevice(name, [&runs](const v1::MeasureSpec& spec) {
         if (!IsGolden(spec)) return PretendedRun{.status = v1::MEASURE_STATUS_CRASH, .message = "SIGILL"};
-        ++golden_runs_[name];
+        ++runs;
         return PretendedRun{.median_ns = 1000};
       });
       UntilHealthIs(name, "good");
