@@ -212,9 +212,10 @@ void FarmCore::BeginCheck(const LeaseRecord& lease) {
 // Also a process that is another one than the one that was told.
 void FarmCore::TellToCheck(const std::string& device) {
   const auto run = golden_runs_.find(device);
+  if (run == golden_runs_.end() || run->second.is_canary) return;
   DeviceView& view = devices_[device];
   const GoldenModule* module = GoldenOf(view);
-  if (run == golden_runs_.end() || run->second.is_canary || module == nullptr) return;
+  if (module == nullptr) return;
   v1::Desired desired;
   desired.set_epoch(run->second.epoch);
   *desired.add_specs() = GoldenSpec(run->second, *module);
